@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/advice"
+	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
 )
@@ -349,6 +350,13 @@ func (c *checker) unary(e *syntax.Unary) *types.Type {
 		}
 		return types.TBool
 	}
+	if e.Op == "~" {
+		if t.Kind != types.Int {
+			c.bitOperand("~", e.OpAt, e.X)
+			return types.TInvalid
+		}
+		return t
+	}
 	if !t.IsNumber() {
 		d := c.err("E0705", e, fmt.Sprintf("`-` needs a number, and this is %s", aType(t)))
 		c.handleHint(d, e.X)
@@ -539,6 +547,9 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		c.handleHint(d, b.X, b.Y)
 		return types.TBool
 	}
+	if token.BitOps[b.Op] {
+		return c.bits(b, x, y)
+	}
 	if t := c.arithmetic(b, x, y); t != nil {
 		return t
 	}
@@ -568,6 +579,52 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		c.handleHint(d, b.X, b.Y)
 	}
 	return types.TInvalid
+}
+
+// bits is the type of b, an operator on bits, whose operands have types x and y.
+func (c *checker) bits(b *syntax.Binary, x, y *types.Type) *types.Type {
+	for k, t := range []*types.Type{x, y} {
+		if side := []syntax.Expr{b.X, b.Y}[k]; t != types.TInvalid && t.Kind != types.Int {
+			c.bitOperand(b.Op, b.OpAt, side)
+			return types.TInvalid
+		}
+	}
+	if b.ReadsAsPower() {
+		d := c.warn("W0703", b.OpAt, "`^` is the exclusive or of bits, and this reads like a power")
+		d.Help = append(d.Help, "the power is written `**`; for bits write the number as `0x2`")
+		d.Edit(c.f.At(b.OpAt), "**")
+	}
+	if n, ok := literal(b.Y); ok && n < 0 && (b.Op == "<<" || b.Op == ">>") {
+		back := map[string]string{"<<": ">>", ">>": "<<"}[b.Op]
+		d := c.err("E0705", b.Y, fmt.Sprintf("a shift by a negative count: `%s`", c.text(b.Y)))
+		d.Help = append(d.Help, fmt.Sprintf("to shift the other way write `%s`", back))
+	}
+	return types.TInt
+}
+
+// bitOperand reports that x, an operand of the operator op on bits at a place, is no int.
+func (c *checker) bitOperand(op string, at syntax.Span, x syntax.Expr) {
+	t := x.Type()
+	if t.Kind == types.Bool {
+		if word := vocab.BoolWords[op]; word != "" {
+			d := c.err("E0705", at, fmt.Sprintf("`%s` takes the bits of ints, and this is a bool", op))
+			d.Labels = append(d.Labels, c.label(x, "a bool"))
+			d.Help = append(d.Help, fmt.Sprintf("for conditions write `%s`", word))
+			d.Edit(c.f.At(at), word)
+			return
+		}
+	}
+	d := c.err("E0705", at, fmt.Sprintf("`%s` takes the bits of ints, and this is %s", op, aType(t)))
+	d.Labels = append(d.Labels, c.label(x, aType(t)))
+	switch {
+	case op == "^" && t.Kind == types.Float:
+		d.Help = append(d.Help, "the power is written `**`")
+		d.Edit(c.f.At(at), "**")
+	case t.Kind == types.Float:
+		d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(x)))
+	default:
+		c.handleHint(d, x)
+	}
 }
 
 // asCodelet adds to d the codelet that computes x op y of the elements of data: of two

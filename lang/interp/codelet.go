@@ -243,6 +243,9 @@ func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []ifac
 	case *syntax.FloatLit:
 		return e.Value
 	case *syntax.Unary:
+		if e.Op == "~" {
+			return float64(^int64(of(e.X)))
+		}
 		return -of(e.X)
 	case *syntax.Binary:
 		a, b := of(e.X), of(e.Y)
@@ -261,6 +264,8 @@ func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []ifac
 			return floorModFloat(a, b)
 		case "**":
 			return elementary.Pow(a, b)
+		case "&", "|", "^", "<<", ">>":
+			return float64(bitOp(e.Op, int64(a), int64(b)))
 		}
 	case *syntax.Ident:
 		k := 0

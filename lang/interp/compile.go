@@ -746,8 +746,6 @@ func entryPlace(at diag.Span) string {
 	return fmt.Sprintf("%s:%d", at.File, at.Start.Line)
 }
 
-var opOf = map[string]string{"+=": "+", "-=": "-", "*=": "*", "/=": "/"}
-
 func (c *compiler) assign(s *syntax.Assign) stmt {
 	switch t := unparen(s.Target).(type) {
 	case *syntax.Ident:
@@ -761,7 +759,7 @@ func (c *compiler) assign(s *syntax.Assign) stmt {
 
 // operated returns the value of an assignment as an expression: target op value.
 func operated(s *syntax.Assign) syntax.Expr {
-	op := opOf[s.Op]
+	op := strings.TrimSuffix(s.Op, "=")
 	if op == "" {
 		return s.Value
 	}

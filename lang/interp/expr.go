@@ -337,6 +337,9 @@ func (c *compiler) int(e syntax.Expr) intFn {
 		return c.intName(e)
 	case *syntax.Unary:
 		x, at := c.int(e.X), c.positionOf(e)
+		if e.Op == "~" {
+			return func(f *frame) int64 { return ^x(f) }
+		}
 		return func(f *frame) int64 {
 			v := x(f)
 			if v == math.MinInt64 {
@@ -525,9 +528,27 @@ func (c *compiler) intOperator(e *syntax.Binary) intFn {
 			}
 			return r
 		}
+	case "&", "|", "^", "<<", ">>":
+		return func(f *frame) int64 { a := x(f); return bitOp(op, a, y(f)) }
 	}
 	c.bug(e, "operator %s of int", op)
 	return nil
+}
+
+// bitOp applies an operator on bits to two ints. A shift by a count that is not from 0 to 63
+// shifts all bits out.
+func bitOp(op string, a, b int64) int64 {
+	switch op {
+	case "&":
+		return a & b
+	case "|":
+		return a | b
+	case "^":
+		return a ^ b
+	case "<<":
+		return a << uint64(b)
+	}
+	return a >> uint64(b)
 }
 
 // Long chains: a + b + c + … leans to the left and may have any length, so beyond
@@ -610,6 +631,8 @@ func (m *Machine) intOp(op string, a, b int64, at position) int64 {
 			m.fail("R0103", at, "%d %% 0: integer division by zero", a)
 		}
 		r = floorMod(a, b)
+	default:
+		r = bitOp(op, a, b)
 	}
 	if !ok {
 		m.fail("R0103", at, overflow, a, op, b)

@@ -541,7 +541,7 @@ func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
 
 // assignOnce is x[i] op= v where x or i has effects: they are evaluated once.
 func (c *compiler) assignOnce(s *syntax.Assign, t *syntax.Index) stmt {
-	op := opOf[s.Op]
+	op := strings.TrimSuffix(s.Op, "=")
 	at := c.positionOf(s)
 	if t.X.Type().Kind == types.Array {
 		el, at := c.element(t)

@@ -572,6 +572,9 @@ func floatConstant(e syntax.Expr) (float64, bool) {
 	case *syntax.IntLit:
 		return float64(e.Value), true
 	case *syntax.Unary:
+		if e.Op != "-" {
+			return 0, false
+		}
 		if x, ok := unparen(e.X).(*syntax.IntLit); ok {
 			return float64(-x.Value), true // -0 is an int, and has no sign
 		}

@@ -35,6 +35,9 @@
 //     divisor, ** of integers returns an integer. Integer arithmetic wraps, in its own type.
 //     Arithmetic of f32 rounds to f32; products are rounded before they are added, except by
 //     fma.
+//   - & | ^ of integers compute in their common type, << and >> in the type of the left side. A
+//     count that is negative or not below the width shifts all bits out: the result is 0, or -1
+//     for >> of a negative value.
 //   - The functions sqrt to round, pow and fma compute in the float type of their arguments,
 //     and in f64 for integers. round rounds halves away from zero. abs, min and max keep the
 //     type; if an argument of min or max is a NaN, so is the result.

@@ -216,7 +216,7 @@ type (
 		Cond    Expr
 		Message Expr
 	}
-	// Assign is target op value with op one of = += -= *= /=.
+	// Assign is target op value with op one of = += -= *= /= &= |= ^= <<= >>=.
 	Assign struct {
 		stmtNode
 		Target Expr
@@ -324,14 +324,14 @@ type (
 		Var  *Ident
 		In   Expr
 	}
-	// Unary is "-" or "not".
+	// Unary is "-", "~" or "not".
 	Unary struct {
 		exprNode
 		Op   string
 		OpAt Span
 		X    Expr
 	}
-	// Binary is or and == != < <= > >= + - * / // % **.
+	// Binary is or and == != < <= > >= + - | ^ * / // % << >> & **.
 	Binary struct {
 		exprNode
 		Op   string

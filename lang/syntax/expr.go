@@ -237,13 +237,13 @@ func (p *exprParser) operand(level int) (Expr, error) {
 
 // unary reads Unary and Power.
 func (p *exprParser) unary() (Expr, error) {
-	if p.is("-") {
+	if op := p.peek().Value; p.is("-") || p.is("~") {
 		if err := p.enter(); err != nil {
 			return nil, err
 		}
 		defer func() { p.depth-- }()
 		at := token.SpanOf(p.next())
-		if t := p.peek(); t.Type == token.Int {
+		if t := p.peek(); op == "-" && t.Type == token.Int {
 			// the smallest int: its magnitude is no int
 			if v, ok := token.IntValue(t.Value); ok && v == 1<<63 {
 				p.next()
@@ -261,7 +261,7 @@ func (p *exprParser) unary() (Expr, error) {
 		if err := p.grow(0); err != nil {
 			return nil, err
 		}
-		return &Unary{exprNode: p.from(at.Lo), Op: "-", OpAt: at, X: x}, nil
+		return &Unary{exprNode: p.from(at.Lo), Op: op, OpAt: at, X: x}, nil
 	}
 	x, err := p.postfix()
 	if err != nil || !p.is("**") {

@@ -100,7 +100,7 @@ var pieces = regexp.MustCompile(`#[^\n]*|f?"[^"\n]*"|[\pL_][\pL\pN_]*|[0-9][0-9a
 
 // junk is what mutations put between pieces.
 var junk = []string{
-	"\n", "\n", " ", "\n# comment\n", " # comment\n", "\n\n\n", ";", ",", "(", ")", "[", "]", "{", "}", "=", "==", "..", ".", ":", "@", "->", "-",
+	"\n", "\n", " ", "\n# comment\n", " # comment\n", "\n\n\n", ";", ",", "(", ")", "[", "]", "{", "}", "=", "==", "..", ".", ":", "@", "->", "-", "&", "|", "^", "~", "<<", ">>", "^=",
 	"if", "else", "then", "for", "in", "insert", "with", "by", "let", "R", "RW", "x", "1", "0.5", `"s"`, `f"{x}"`, "sum", "not", "and", "each", "func",
 	"codelet", "\t", "\r\n", "## doc\n", "9223372036854775808", "\\", "'", "`", "\x00", "é", "break", "return", "_", "**", "wait", "as", "to",
 }

@@ -6,6 +6,7 @@ package syntax
 import (
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -605,4 +606,14 @@ func IsWord(e Expr) bool {
 		return true
 	}
 	return false
+}
+
+// ReadsAsPower reports whether b, an exclusive or, is one that other languages write for a
+// power: x ^ 2 or 10 ^ n, with a literal that is decimal.
+func (b *Binary) ReadsAsPower() bool {
+	decimal := func(x Expr, values ...int64) bool {
+		n, ok := Unparen(x).(*IntLit)
+		return ok && slices.Contains(values, n.Value) && n.Text == strconv.FormatInt(n.Value, 10)
+	}
+	return b.Op == "^" && (decimal(b.Y, 2, 3) || decimal(b.X, 2, 10))
 }

@@ -230,6 +230,9 @@ var SubmitWords = set("insert", "submit", "spawn", "task_insert", "insert_task",
 // ForeignComparisons are the comparisons of other languages.
 var ForeignComparisons = map[string]string{"<>": "!=", "===": "==", "!==": "!=", "=<": "<=", "=>": ">=", "=!": "!="}
 
+// BoolWords are the operators of conditions that other languages write as operators on bits.
+var BoolWords = map[string]string{"&": "and", "|": "or", "^": "!=", "~": "not "}
+
 // OperatorWords are words for operators.
 var OperatorWords = map[string]string{
 	"mod": "%", "rem": "%", "div": "//", "is": "==", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "AND": "and", "OR": "or", "And": "and", "Or": "or", "xor": "!=",

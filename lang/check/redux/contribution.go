@@ -236,6 +236,9 @@ func (b *bodyUse) assign(a *syntax.Assign, in position) {
 		default:
 			u = other
 		}
+	} else if a.Op != "=" {
+		b.found.reads = true
+		u = other
 	}
 	switch u {
 	case "-self":

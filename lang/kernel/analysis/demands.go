@@ -273,6 +273,10 @@ func (d *collector) motion(e *ir.Expr) int {
 		if most := max(m[0], m[1]); (m[0] == motionNone || m[1] == motionNone) && most <= motionMonotone {
 			return motionMonotone
 		}
+	case ir.OpShr:
+		if m[0] <= motionMonotone && e.X[1].Op == ir.OpConst {
+			return motionMonotone
+		}
 	case ir.OpFloorDiv:
 		if m[0] <= motionMonotone && e.X[1].Op == ir.OpConst && e.X[1].Int > 0 {
 			return motionMonotone

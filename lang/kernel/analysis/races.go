@@ -130,6 +130,9 @@ func (a *analysis) foldOf(s *ir.Stmt, name string) (fold, value string) {
 		return "sum", a.text(s.Source.Range())
 	case "*=", "/=":
 		return "prod", a.text(s.Source.Range())
+	case "=":
+	default:
+		return "", ""
 	}
 	switch x := syntax.Unparen(s.Source).(type) {
 	case *syntax.Binary:

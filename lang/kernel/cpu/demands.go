@@ -195,6 +195,11 @@ func (c *compiler) exactInteger(e *ir.Expr) intFn {
 			x, y := c.exactInteger(e.X[0]), k.Int
 			return func(m *machine) int64 { return ir.FloorDiv(x(m), y) }
 		}
+	case ir.OpShr:
+		if k := e.X[1]; k.Op == ir.OpConst {
+			x, y := c.exactInteger(e.X[0]), k.Int
+			return func(m *machine) int64 { return ir.Shr(x(m), y) }
+		}
 	}
 	return c.integer(e)
 }

@@ -196,6 +196,8 @@ func intExpr[T ir.Integer](c *compiler, e *ir.Expr) intFn {
 		return func(m *machine) int64 { return int64(-T(x(m))) }
 	case ir.OpAbs:
 		return func(m *machine) int64 { return int64(ir.Abs(T(x(m)))) }
+	case ir.OpBitNot:
+		return func(m *machine) int64 { return int64(^T(x(m))) }
 	}
 	y := c.integer(e.X[1])
 	if e.X[1].Op == ir.OpConst {
@@ -218,6 +220,16 @@ func intExpr[T ir.Integer](c *compiler, e *ir.Expr) intFn {
 		return func(m *machine) int64 { return int64(min(T(x(m)), T(y(m)))) }
 	case ir.OpMax:
 		return func(m *machine) int64 { return int64(max(T(x(m)), T(y(m)))) }
+	case ir.OpBitAnd:
+		return func(m *machine) int64 { return int64(T(x(m)) & T(y(m))) }
+	case ir.OpBitOr:
+		return func(m *machine) int64 { return int64(T(x(m)) | T(y(m))) }
+	case ir.OpBitXor:
+		return func(m *machine) int64 { return int64(T(x(m)) ^ T(y(m))) }
+	case ir.OpShl:
+		return func(m *machine) int64 { a := T(x(m)); return int64(ir.Shl(a, T(y(m)))) }
+	case ir.OpShr:
+		return func(m *machine) int64 { a := T(x(m)); return int64(ir.Shr(a, T(y(m)))) }
 	case ir.OpFloorDiv:
 		return func(m *machine) int64 {
 			a, b := T(x(m)), T(y(m))

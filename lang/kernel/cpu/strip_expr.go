@@ -85,6 +85,8 @@ func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 				d[k] = x
 			}
 		})
+	case ir.OpBitNot:
+		return mapStrip(s, e, t, bitLoops[T](e.Op).not)
 	case ir.OpSqrt:
 		return mapStrip(s, e, t, func(d, a []T) {
 			for k, x := range a {
@@ -147,6 +149,8 @@ func pairOf[T ir.Number](op ir.Op) pair[T] {
 		return pair[T]{divVV[T], divVS[T], divSV[T]}
 	case ir.OpMin:
 		return pair[T]{minVV[T], minVS[T], func(d []T, s T, b []T) { minVS(d, b, s) }}
+	case ir.OpBitAnd, ir.OpBitOr, ir.OpBitXor, ir.OpShl, ir.OpShr:
+		return bitLoops[T](op).pair
 	}
 	return pair[T]{maxVV[T], maxVS[T], func(d []T, s T, b []T) { maxVS(d, b, s) }}
 }
@@ -157,7 +161,7 @@ func binary[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 		if v := fusedLoop[T](s, e, t); v != nil {
 			return v
 		}
-	case ir.OpDiv, ir.OpMin, ir.OpMax:
+	case ir.OpDiv, ir.OpMin, ir.OpMax, ir.OpBitAnd, ir.OpBitOr, ir.OpBitXor, ir.OpShl, ir.OpShr:
 	case ir.OpPow:
 		if y := e.X[1]; y.Op == ir.OpConst && (y.Type.IsFloat() && y.Float == 2 || y.Type.IsInt() && y.Int == 2) {
 			return mapStrip(s, e, t, func(d, a []T) { mulVV(d, a, a) })

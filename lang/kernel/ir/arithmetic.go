@@ -62,6 +62,16 @@ func PowInt[T Integer](x, y T) T {
 	}
 }
 
+// Shl returns x shifted to the left by n bits. A count that is negative or not below the width
+// shifts all bits out.
+func Shl[T Integer](x, n T) T { return x << unsignedCount(n) }
+
+// Shr is Shl to the right, with the sign of x.
+func Shr[T Integer](x, n T) T { return x >> unsignedCount(n) }
+
+// unsignedCount returns n, or a count that is above every width if it is negative.
+func unsignedCount[T Integer](n T) uint64 { return uint64(int64(n)) }
+
 // Abs returns the absolute value of x; that of the smallest integer is itself.
 func Abs[T Number](x T) T {
 	if x < 0 {
@@ -117,6 +127,16 @@ func IntOp[T Integer](op Op, a, b int64) int64 {
 		x = FloorMod(x, y)
 	case OpPow:
 		x = PowInt(x, y)
+	case OpBitAnd:
+		x &= y
+	case OpBitOr:
+		x |= y
+	case OpBitXor:
+		x ^= y
+	case OpShl:
+		x = Shl(x, y)
+	case OpShr:
+		x = Shr(x, y)
 	case OpMin:
 		x = min(x, y)
 	case OpMax:

@@ -76,6 +76,12 @@ const (
 	OpFloorDiv // rounds down
 	OpMod      // sign of the divisor
 	OpPow
+	OpBitAnd // of integers, as all operations on bits
+	OpBitOr
+	OpBitXor
+	OpBitNot
+	OpShl // a count that is not from 0 to the width less 1 shifts all bits out
+	OpShr // with the sign, if the type has one
 	OpMin // of two; a NaN is the result
 	OpMax
 	OpEq
@@ -112,7 +118,8 @@ const (
 var opNames = map[Op]string{
 	OpBad: "bad", OpConst: "const", OpSlot: "slot", OpField: "field", OpLoad: "load", OpConvert: "convert",
 	OpNeg: "neg", OpNot: "not", OpAdd: "add", OpSub: "sub", OpMul: "mul", OpDiv: "div", OpFloorDiv: "floordiv",
-	OpMod: "mod", OpPow: "pow", OpMin: "min", OpMax: "max", OpEq: "eq", OpNe: "ne", OpLt: "lt", OpLe: "le",
+	OpMod: "mod", OpPow: "pow", OpBitAnd: "bitand",
+	OpBitOr: "bitor", OpBitXor: "bitxor", OpBitNot: "bitnot", OpShl: "shl", OpShr: "shr", OpMin: "min", OpMax: "max", OpEq: "eq", OpNe: "ne", OpLt: "lt", OpLe: "le",
 	OpGt: "gt", OpGe: "ge", OpAnd: "and", OpOr: "or", OpCond: "cond", OpSelect: "select", OpAbs: "abs",
 	OpSqrt: "sqrt", OpCbrt: "cbrt", OpExp: "exp", OpLog: "log", OpLog2: "log2", OpSin: "sin", OpCos: "cos",
 	OpTan: "tan", OpTanh: "tanh", OpErf: "erf", OpFloor: "floor", OpCeil: "ceil", OpRound: "round", OpFMA: "fma",

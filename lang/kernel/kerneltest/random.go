@@ -87,7 +87,9 @@ func (g *generator) int(depth int) string {
 		}
 		return fmt.Sprint(g.IntN(9))
 	}
-	switch g.IntN(8) {
+	switch g.IntN(9) {
+	case 8:
+		return g.bits(depth)
 	case 0:
 		return "int(" + g.number(depth-1) + ")"
 	case 1:
@@ -120,7 +122,9 @@ func (g *generator) number(depth int) string {
 		}
 		return g.load(1)
 	}
-	switch g.IntN(14) {
+	switch g.IntN(16) {
+	case 14, 15:
+		return g.bits(depth)
 	case 0:
 		return fmt.Sprintf("-(%s)", g.number(depth-1))
 	case 1:
@@ -145,6 +149,42 @@ func (g *generator) number(depth int) string {
 		return g.load(depth)
 	}
 	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("+", "-", "*"), g.number(depth-1))
+}
+
+// whole writes an expression of any integer type.
+func (g *generator) whole(depth int) string {
+	switch g.IntN(5) {
+	case 0:
+		return g.pick("1", "3", "0xff", "-2", "0x1234_5678_9abc", "n")
+	case 1:
+		return "int(" + g.number(depth-1) + ")"
+	}
+	x := g.load(depth)
+	if g.isFloatElement(x) {
+		return "int(" + x + ")"
+	}
+	return x
+}
+
+// isFloatElement reports whether x, an element or a variable, is a float.
+func (g *generator) isFloatElement(x string) bool {
+	name, _, _ := strings.Cut(x, "[")
+	return g.elem[name][0] == 'f'
+}
+
+// bits writes an operation on the bits of integers.
+func (g *generator) bits(depth int) string {
+	switch g.IntN(5) {
+	case 0:
+		return fmt.Sprintf("(~%s)", g.whole(depth-1))
+	case 1, 2:
+		count := g.pick(fmt.Sprint(g.IntN(70)), "min(int("+g.number(depth-1)+"), 90)", g.whole(0))
+		if strings.Contains(count, "-") && !strings.HasPrefix(count, "min") { // a constant below 0 is an error
+			count = "n"
+		}
+		return fmt.Sprintf("(%s %s %s)", g.whole(depth-1), g.pick("<<", ">>"), count)
+	}
+	return fmt.Sprintf("(%s %s %s)", g.whole(depth-1), g.pick("&", "|", "^"), g.whole(depth-1))
 }
 
 // load writes an element that the round may read.
@@ -274,8 +314,11 @@ func (g *generator) stmts(depth int, inEach bool) string {
 			t := g.pick(o...)
 			elem := g.elem[strings.SplitN(t, "[", 2)[0]]
 			op := g.pick("=", "=", "+=", "-=", "*=")
+			if elem[0] != 'f' {
+				op = g.pick(op, op, "&=", "|=", "^=", "<<=", ">>=")
+			}
 			if elem[0] != 'f' && op != "=" {
-				fmt.Fprintf(&out, "%s %s %s\n", t, op, "int("+g.number(2)+")")
+				fmt.Fprintf(&out, "%s %s min(int(%s), 90)\n", t, op, g.number(2))
 			} else {
 				fmt.Fprintf(&out, "%s %s %s\n", t, op, g.value(elem, 3))
 			}

@@ -345,6 +345,10 @@ func (e *env) expr(x syntax.Expr) Value {
 		switch {
 		case x.Op == "not":
 			return BoolValue(v.Int == 0)
+		case x.Op == "~":
+			r := IntValue(v.Type, ^v.Int)
+			r.Literal = v.Literal
+			return r
 		case v.isFloat():
 			return Value{Type: v.Type, Literal: v.Literal, Float: -v.Float}
 		}
@@ -403,13 +407,19 @@ func (e *env) typeOf(x syntax.Expr) Value {
 		}
 		v := e.typeOf(x.X)
 		v.Int, v.Float = -v.Int, -v.Float
+		if x.Op == "~" {
+			v.Int--
+		}
 		return v
 	case *syntax.Binary:
 		switch x.Op {
-		case "+", "-", "*", "/", "//", "%", "**":
+		case "+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>":
 			a, b := e.typeOf(x.X), e.typeOf(x.Y)
 			if a.Literal && b.Literal {
 				return e.expr(x) // generated literals cannot fault
+			}
+			if x.Op == "<<" || x.Op == ">>" {
+				return Value{Type: a.Type}
 			}
 			t := commonType(a, b)
 			if x.Op == "/" && t[0] != 'f' {
@@ -495,6 +505,11 @@ func arithmetic(op string, a, b Value) Value {
 		t = "f64"
 	}
 	lit := a.Literal && b.Literal
+	if op == "<<" || op == ">>" {
+		r := shifted(op, a, b)
+		r.Literal = lit
+		return r
+	}
 	a, b = a.to(t), b.to(t)
 	var r Value
 	if t[0] == 'f' {
@@ -534,6 +549,12 @@ func arithmetic(op string, a, b Value) Value {
 			x -= y
 		case "*":
 			x *= y
+		case "&":
+			x &= y
+		case "|":
+			x |= y
+		case "^":
+			x ^= y
 		case "//", "%":
 			if y == 0 {
 				fault()
@@ -566,6 +587,22 @@ func arithmetic(op string, a, b Value) Value {
 	}
 	r.Literal = lit
 	return r
+}
+
+// shifted returns a, shifted bit by bit.
+func shifted(op string, a, b Value) Value {
+	for k := uint64(0); k < b.Int && k < 64; k++ {
+		if op == "<<" {
+			a = IntValue(a.Type, a.Int*2)
+			continue
+		}
+		half := a.Int / 2
+		if a.Type[0] == 'i' && a.Int>>63 == 1 {
+			half |= 1 << 63
+		}
+		a = IntValue(a.Type, half)
+	}
+	return a
 }
 
 func (e *env) call(x *syntax.Call) Value {

@@ -187,6 +187,18 @@ func (pr *prover) spanOf(e *ir.Expr) span {
 			return span{pr.exact("sub", none, x.hi), pr.exact("sub", none, x.lo), true}
 		}
 		return span{}
+	case ir.OpBitAnd:
+		for _, k := range e.X {
+			if k.Op == ir.OpConst && k.Int >= 0 {
+				return span{intValue(0), intValue(k.Int), true}
+			}
+		}
+		return span{}
+	case ir.OpShr:
+		if x, k := pr.span(e.X[0]), e.X[1]; x.known && k.Op == ir.OpConst {
+			return span{w.shift(e, x.lo, intValue(k.Int)), w.shift(e, x.hi, intValue(k.Int)), true}
+		}
+		return span{}
 	case ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMin, ir.OpMax, ir.OpFloorDiv, ir.OpMod:
 	default:
 		return span{}

@@ -375,6 +375,8 @@ func (w *writer) integer(e *ir.Expr, p place) value {
 		}
 		negative := w.compare("icmp slt", x, constant(x.typ, 0, 0))
 		return w.choose(negative, w.binary("sub", constant(x.typ, 0, 0), x), x)
+	case ir.OpBitNot:
+		return w.binary("xor", x, constant(x.typ, -1, 0))
 	}
 	y := w.expr(e.X[1], p)
 	switch e.Op {
@@ -392,8 +394,45 @@ func (w *writer) integer(e *ir.Expr, p place) value {
 		return w.divide(e, x, y, p)
 	case ir.OpPow:
 		return w.power(e, x, y, p)
+	case ir.OpBitAnd:
+		return w.binary("and", x, y)
+	case ir.OpBitOr:
+		return w.binary("or", x, y)
+	case ir.OpBitXor:
+		return w.binary("xor", x, y)
+	case ir.OpShl, ir.OpShr:
+		return w.shift(e, x, y)
 	}
 	panic(unsupported{"the operation " + e.Op.String() + " of integers"})
+}
+
+// shift writes << and >>. The instructions of LLVM have no result for a count that is not below
+// the width.
+func (w *writer) shift(e *ir.Expr, x, y value) value {
+	signed := x.typ >= ir.I8 && x.typ <= ir.I64
+	op := "lshr"
+	switch {
+	case e.Op == ir.OpShl:
+		op = "shl"
+	case signed:
+		op = "ashr"
+	}
+	width := int64(x.typ.Size() * 8)
+	last, none := constant(x.typ, width-1, 0), constant(x.typ, 0, 0)
+	if k := e.X[1]; k.Op == ir.OpConst {
+		switch {
+		case k.Int >= 0 && k.Int < width:
+			return w.binary(op, x, y)
+		case op == "ashr":
+			return w.binary(op, x, last)
+		}
+		return w.spread(none, x.width)
+	}
+	in := w.compare("icmp ult", y, constant(x.typ, width, 0))
+	if op == "ashr" {
+		return w.binary(op, x, w.choose(in, y, last))
+	}
+	return w.choose(in, w.binary(op, x, w.choose(in, y, none)), none)
 }
 
 // divide writes // and % of integers.

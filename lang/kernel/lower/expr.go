@@ -9,6 +9,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // expr lowers an expression. The result is never nil.
@@ -149,6 +150,9 @@ func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
 		}
 		return &ir.Expr{Op: ir.OpNot, Type: ir.Bool, X: []*ir.Expr{e}, Pos: x.Span}
 	}
+	if x.Op == "~" {
+		return l.complement(x)
+	}
 	e := l.number(x.X, "`-`")
 	if e.Op == ir.OpBad {
 		return e
@@ -223,7 +227,8 @@ func (l *lowerer) operator(b *syntax.Binary, x, y *ir.Expr) *ir.Expr {
 	return e
 }
 
-var arithOps = map[string]ir.Op{"+": ir.OpAdd, "-": ir.OpSub, "*": ir.OpMul, "/": ir.OpDiv, "//": ir.OpFloorDiv, "%": ir.OpMod, "**": ir.OpPow}
+var arithOps = map[string]ir.Op{"+": ir.OpAdd, "-": ir.OpSub, "*": ir.OpMul, "/": ir.OpDiv, "//": ir.OpFloorDiv, "%": ir.OpMod, "**": ir.OpPow,
+	"&": ir.OpBitAnd, "|": ir.OpBitOr, "^": ir.OpBitXor, "<<": ir.OpShl, ">>": ir.OpShr}
 
 // arith lowers arithmetic x op y, of the sources xs and ys.
 func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys syntax.Expr) *ir.Expr {
@@ -231,6 +236,9 @@ func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys synta
 	if !ok {
 		l.err("E0105", at, fmt.Sprintf("a codelet body has no operator `%s`", name))
 		return l.invalid(at)
+	}
+	if token.BitOps[name] {
+		return l.bits(name, op, x, y, at, xs, ys)
 	}
 	for _, side := range []struct {
 		e *ir.Expr

@@ -10,7 +10,9 @@ ulong trips(long lo, long hi, int closed) {
 #define WHOLE(T, W) \
 T pow_##T(T x, T y) { W r = 1, b = (W)x; for (;;) { if (y & 1) r *= b; y >>= 1; if (y == 0) return (T)r; b *= b; } } \
 T min_##T(T x, T y) { return x < y ? x : y; } \
-T max_##T(T x, T y) { return x > y ? x : y; }
+T max_##T(T x, T y) { return x > y ? x : y; } \
+T shl_##T(T x, T n) { return (ulong)n < sizeof(T) * 8 ? (T)((W)x << n) : (T)0; } \
+T shr_##T(T x, T n) { return (ulong)n < sizeof(T) * 8 ? (T)(x >> n) : x < 0 ? (T)-1 : (T)0; }
 
 #define SIGNED(T, W) WHOLE(T, W) \
 T floordiv_##T(T x, T y) { \

@@ -355,6 +355,8 @@ func (w *writer) expr(e *ir.Expr) string {
 		return "(-" + x[0] + ")"
 	case ir.OpNot:
 		return "(!" + x[0] + ")"
+	case ir.OpBitNot:
+		return fmt.Sprintf("((%s)~%s)", typ, x[0])
 	case ir.OpAbs:
 		if e.Type.IsFloat() {
 			return "fabs(" + x[0] + ")"
@@ -380,6 +382,9 @@ func (w *writer) binary(op ir.Op, t ir.Type, a, b string) string {
 			wide = "ulong"
 		}
 		return fmt.Sprintf("((%s)((%s)%s %s (%s)%s))", typ, wide, a, sign, wide, b)
+	case ir.OpBitAnd, ir.OpBitOr, ir.OpBitXor:
+		sign := map[ir.Op]string{ir.OpBitAnd: "&", ir.OpBitOr: "|", ir.OpBitXor: "^"}[op]
+		return fmt.Sprintf("((%s)(%s %s %s))", typ, a, sign, b)
 	case ir.OpDiv:
 		return fmt.Sprintf("(%s / %s)", a, b)
 	}

@@ -170,6 +170,7 @@ var effects = table{rules: []rule{
 	{name: "decrement", pattern: `| « X ~- ~- » EOL`, when: isPlace, says: "there is no operator `--`", write: "$1 -= 1", sure: true},
 	{name: "decrement of a value", pattern: `| X « ~- ~- » EOL`, says: "there is no operator `--`",
 		help: "a name is decremented by a statement of its own: `x -= 1`"},
+	{name: "stream of C++", pattern: `| cout|cin «<<|>>»`, says: "there are no streams", help: "text is written by `print(…)`"},
 	{name: "comment of SQL", pattern: `| « - ~- »`, when: spaceAfter, says: "unexpected `--`: " + commentHelp, write: "#"},
 	{name: "comment of C behind a call", pattern: `| X «//» LINE EOL`, when: afterCall, says: "unexpected `//`: " + commentHelp, write: "#"},
 	{name: "comment of SQL behind a call", pattern: `| X « - ~- » LINE EOL`, when: afterCall, says: "unexpected `--`: " + commentHelp, write: "#"},

@@ -667,7 +667,7 @@ func (b *builder) expr(x syntax.Expr) doc {
 		if x.Op == "not" {
 			return seq{b.word("not"), b.expr(x.X)}
 		}
-		return seq{b.tok("-"), b.expr(x.X)}
+		return seq{b.tok(x.Op), b.expr(x.X)}
 	case *syntax.Binary:
 		return grouped{body: more(b.binary(x))}
 	case *syntax.RangeExpr:
@@ -723,9 +723,9 @@ func binaryLevel(op string) int {
 		return token.LevelOr
 	case "and":
 		return token.LevelAnd
-	case "+", "-":
+	case "+", "-", "|", "^":
 		return token.LevelAdd
-	case "*", "/", "//", "%":
+	case "*", "/", "//", "%", "<<", ">>", "&":
 		return token.LevelMul
 	case "**":
 		return token.LevelUnary

@@ -247,8 +247,25 @@ func (s *Scanner) sign() {
 		}
 		n = 2
 	case '<', '>':
-		if next(1) == '=' {
+		switch {
+		case next(1) == c && next(2) == '=':
+			n, kind = 3, Assign
+		case next(1) == '=', next(1) == c:
 			n = 2
+		}
+	case '^', '~':
+		if c == '^' && next(1) == '=' {
+			n, kind = 2, Assign
+		}
+	case '&', '|':
+		operand := len(s.Tokens) > 0 && operandEnd(s.Text, s.Tokens[len(s.Tokens)-1])
+		if next(1) == c || c == '&' && !operand { // a && b, f(&x)
+			s.pos++
+			s.strange(lo, rune(c))
+			return
+		}
+		if next(1) == '=' {
+			n, kind = 2, Assign
 		}
 	case '+', '-', '*', '/':
 		if c == '/' && (next(1) == '/' || next(1) == '*') || c == '-' && next(1) == '-' {

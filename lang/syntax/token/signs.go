@@ -19,10 +19,10 @@ type signHabit struct {
 }
 
 var signHabits = map[rune]signHabit{
-	'^': {"the power is written `**`", "**"}, '–': {"the minus is written `-`", "-"}, '—': {"the minus is written `-`", "-"}, '−': {"the minus is written `-`", "-"},
+	'–': {"the minus is written `-`", "-"}, '—': {"the minus is written `-`", "-"}, '−': {"the minus is written `-`", "-"},
 	'×': {"the product is written `*`", "*"}, '·': {"the product is written `*`", "*"}, '÷': {"the quotient is written `/`", "/"},
 	'≤': {"at most is written `<=`", "<="}, '≥': {"at least is written `>=`", ">="}, '≠': {"unequal is written `!=`", "!="}, '…': {"a range is written `a..b`", ".."},
-	'→': {"the type of the result follows `->`", "->"}, '~': {"there are no operators on bits; a condition is negated by `not`", ""},
+	'→':      {"the type of the result follows `->`", "->"},
 	'$':      {"names have letters, digits and `_`", ""},
 	'\\':     {"there is no backslash continuation: break the line inside brackets or after an operator", ""},
 	'\u00a0': {"this is a blank that does not break lines", " "}, '\u3000': {"this is a wide blank", " "}, '，': {"the comma is written `,`", ","}, '（': {"the bracket is written `(`", "("}, '）': {"the bracket is written `)`", ")"},
@@ -32,28 +32,23 @@ var signHabits = map[rune]signHabit{
 func (s *Scanner) habit(m *Mistake, r rune, lo, hi int) {
 	h, ok := signHabits[r]
 	at := Span{int32(lo), int32(hi)}
-	operand := len(s.Tokens) > 1 && operandEnd(s.Text, s.Tokens[len(s.Tokens)-2])
 	switch text := s.Text[lo:hi]; {
 	case text == "&&":
 		h, ok = signHabit{"conditions are joined by `and`", "and"}, true
 	case text == "||":
 		h, ok = signHabit{"conditions are joined by `or`", "or"}, true
-	case r == '&' && !operand:
+	case r == '&':
 		m.Msg += ": there are no pointers"
 		m.Hint("data is passed by its name and a mode, as in `insert f(RW x)`")
 		return
-	case r == '&':
-		h, ok = signHabit{"there are no operators on bits; conditions are joined by `and`", "and"}, true
-	case r == '|':
-		h, ok = signHabit{"there are no operators on bits; conditions are joined by `or`", "or"}, true
 	}
 	if !ok {
 		return
 	}
 	m.Msg += ": " + h.says
-	m.Sure = r != '&' && r != '|' && r != '^' && r != '…' && r != '$' || hi-lo > 1
+	m.Sure = r != '…' && r != '$' || hi-lo > 1
 	switch word := h.word; {
-	case r == '\\', r == '~':
+	case r == '\\':
 	case r == '$' && hi < s.end && s.Text[hi] == '"':
 		m.Msg = "unexpected `$`: text with values in it begins with `f`"
 		m.Hint("write `f`").Edit(at, "f").Certain()

@@ -21,7 +21,7 @@ const (
 	Float                // 1.0, 1e-6
 	String               // "a\n", as written
 	FString              // f"n = {n}", as written
-	Assign               // = += -= *= /=
+	Assign               // = += -= *= /= &= |= ^= <<= >>=
 	Op                   // all other signs
 	Bad                  // what the scanner has reported already
 	Virtual              // the end of a block whose } is missing
@@ -194,12 +194,15 @@ func StartsExpr(t *lexer.Token) bool {
 	case StartsPostfix(t):
 		return true
 	case t.Type == Op:
-		return t.Value == "-"
+		return t.Value == "-" || t.Value == "~"
 	case t.Type == Keyword:
 		return t.Value == "if" || t.Value == "not"
 	}
 	return false
 }
+
+// BitOps are the binary operators on the bits of integers.
+var BitOps = WordSet("&", "|", "^", "<<", ">>")
 
 // Levels of binary operators, low to high.
 const (
@@ -229,9 +232,9 @@ func LevelOf(t *lexer.Token) int {
 			return LevelCmp
 		case "..", "..=":
 			return LevelRange
-		case "+", "-":
+		case "+", "-", "|", "^":
 			return LevelAdd
-		case "*", "/", "//", "%":
+		case "*", "/", "//", "%", "<<", ">>", "&":
 			return LevelMul
 		}
 	}

@@ -25,6 +25,6 @@
 ; reserved words of Python, where its grammar takes them for such
 ["import" "as" "if" "else" "for" "in" "while" "return" "break" "continue" "assert" "with" "and" "or" "not"] @keyword
 
-["+" "-" "*" "/" "%" "**" "//" "=" "==" "!=" "<" "<=" ">" ">=" "+=" "-=" "*=" "/=" "->" "@"] @operator
+["+" "-" "*" "/" "%" "**" "//" "&" "|" "^" "~" "<<" ">>" "=" "==" "!=" "<" "<=" ">" ">=" "+=" "-=" "*=" "/=" "&=" "|=" "^=" "<<=" ">>=" "->" "@"] @operator
 ["(" ")" "[" "]" "{" "}"] @punctuation.bracket
 ["," ":" "."] @punctuation.delimiter
