@@ -225,6 +225,7 @@ var byHand = map[string]string{
 	"E0508": "the view needs a name, and its uses too",
 	"E0604": "every insert has to pass it, too",
 	"E0606": "two loops become one",
+	"E0608": "the recursion becomes a loop",
 	"E0701": "it is not known which of the types was meant",
 	"E0702": "it is not known which of the sizes was meant",
 	"E0704": "the value comes from the command line",

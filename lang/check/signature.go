@@ -187,6 +187,7 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 			ds = nil // names in it are found for editors; what is wrong may follow from what did not parse
 		}
 		c.diags = append(c.diags, ds...)
+		c.calledInBody(s.Body)
 		if len(ds) > 0 {
 			c.namedInBody(s.Body)
 			c.badBody[s.Obj] = ds.Err() != nil
@@ -208,18 +209,34 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 	c.scope, c.frame = outer, frame
 }
 
+// calledInBody marks the funcs that a body calls, and their modules, as used.
+func (c *checker) calledInBody(b *syntax.Block) {
+	c.exprsOfBody(b, func(x syntax.Expr) {
+		if id, ok := x.(*syntax.Ident); ok && id.Obj != nil && (id.Obj.Kind == types.FuncObject || id.Obj.Kind == types.ModuleObject) {
+			c.markUsed(id.Obj)
+		}
+	})
+}
+
 // namedInBody marks the top-level names in a faulty body as used. They are not allowed
 // there, which has been reported already.
 func (c *checker) namedInBody(b *syntax.Block) {
+	c.exprsOfBody(b, func(x syntax.Expr) {
+		if id, ok := x.(*syntax.Ident); ok {
+			if o := c.top.Names[id.Name]; o != nil {
+				c.markUsed(o)
+			} else if c.later[id.Name] != nil {
+				c.early[id.Name] = true
+			}
+		}
+	})
+}
+
+// exprsOfBody calls visit for each expression in the body of a codelet.
+func (c *checker) exprsOfBody(b *syntax.Block, visit func(x syntax.Expr)) {
 	mark := func(e syntax.Expr) {
 		syntax.WalkExpr(e, func(x syntax.Expr) bool {
-			if id, ok := x.(*syntax.Ident); ok {
-				if o := c.top.Names[id.Name]; o != nil {
-					c.markUsed(o)
-				} else if c.later[id.Name] != nil {
-					c.early[id.Name] = true
-				}
-			}
+			visit(x)
 			return true
 		})
 	}

@@ -63,11 +63,45 @@ warning[W0606] 12:36-37: ` + "`v` is declared W, but its first and last columns 
 
 // TestDiagnostics compares the first line of each diagnostic with "CODE line:col message".
 func TestDiagnostics(t *testing.T) {
+	const funcs = `func itself(a: int) -> int { return itself(a) }
+func one(a: int) -> int { return other(a) }
+func other(a: int) -> int { return one(a) }
+func outer(a: int) -> float { return alpha }
+let half = 0.5
+let count = 1
+func constant(a: int) -> float { return half * a }
+func changing(a: int) -> int { return count + a }
+func printing(a: int) -> int { print(a); return a }
+func inserting(a: int) -> int { insert c(); return a }
+func lists(a: list[int]) -> int { return a[0] }
+func nothing(a: int) { print(a) }
+count = 2
+`
 	const head = "codelet c(n: int, f: float, b: bool, s: string, x: R vector[f64], y: RW vector[f64], k: RW vector[i32], A: RW matrix[f32], v: RW variable[f64], e: RW void, g: RW vector[T], h: T) {\n"
 	for _, tt := range []struct{ body, want string }{
 		// names
 		{"v = alpha", "E0604 2:5 a codelet body cannot use `alpha`, which is a param of the script"},
-		{"v = helper(1)", "E0604 2:5 a codelet body cannot use `helper`, which is a function of the script"},
+		{"v = helper(1)", ""},
+		{"v = helper", "E0604 2:5 a codelet body cannot use `helper`, which is a function of the script"},
+		// funcs
+		{"v = helper(f)", "E0703 2:12 `a` must be an int, and this is a float"},
+		{"v = helper(b)", "E0705 2:12 `a` is an int, and this value is a bool"},
+		{"v = helper()", "E0705 2:5 `helper` needs a value for `a`"},
+		{"v = helper(1, 2)", "E0705 2:5 `helper` takes one argument, and 2 were given"},
+		{"v = helper(z = 2)", "E0705 2:12 `helper` has no parameter `z`"},
+		{"v = helper(1, a = 2)", "E0705 2:15 `a` is given twice"},
+		{"v = lists([1])", "E0608 2:5 a codelet body cannot call `lists`: its parameter `a` is no int, float or bool"},
+		{"v = nothing(1)", "E0608 2:5 a codelet body cannot call `nothing`: its result is no int, float or bool"},
+		{"v = itself(1)", "E0608 7:37 `itself` calls itself, and a codelet body calls it"},
+		{"v = one(1)", "E0608 9:36 `one` calls itself through `other`, and a codelet body calls it"},
+		{"v = itself(1) + itself(2)", "E0608 7:37 `itself` calls itself, and a codelet body calls it"},
+		{"v = outer(1)", "E0604 10:38 a codelet body cannot use `alpha`, which is a param of the script"},
+		{"v = constant(1)", ""},
+		{"v = changing(1)", "E0604 14:39 a codelet body cannot use `count`, which is a `let` name of the script"},
+		{"v = printing(1)", "E0604 15:32 a codelet body cannot use `print`, which is a builtin of scripts"},
+		{"v = inserting(1)", "E0105 16:33 a codelet body cannot insert tasks"},
+		{"k[0] = constant(1)", "E0703 2:8 `k[0]` is an i32, and this value is a float"},
+		{"each i in x { y[i] = constant(i) + (sum j in 0..3 { constant(j) }) }", ""},
 		{"v = data[0]", "E0604 2:5 a codelet body cannot use `data`, which is registered data"},
 		{"print(v)", "E0604 2:1 a codelet body cannot use `print`, which is a builtin of scripts"},
 		{"v = c(1)", "E0604 2:5 a codelet body cannot use `c`, which is a codelet"},
@@ -195,7 +229,7 @@ func TestDiagnostics(t *testing.T) {
 		{"for i in n..=x.n { v += x[i - 1] }", ""},
 		{"for i in 1..=n { v += x[i] }", ""},
 	} {
-		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n"
+		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n" + funcs
 		ds := slices.DeleteFunc(kerneltest.Check(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // most rows do not use all operands
 		got := ""
 		if len(ds) > 0 {

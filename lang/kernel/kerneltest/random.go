@@ -34,6 +34,125 @@ type generator struct {
 	blocks bool // use operands that are blocks
 	serial bool // write loops with `for` alone, without folds: the first fault is certain
 	loops  int
+	funcs  []randomFunc // that the body may call
+	inFunc bool         // write a func, which has no operands
+	depth  int          // of the loops of the func around
+}
+
+// randomFunc is a func of the script: its name, the types of its parameters and its result.
+type randomFunc struct {
+	name   string
+	params []string
+	result string
+}
+
+// funcsOf returns the funcs that return numbers, or bools.
+func (g *generator) funcsOf(bools bool) (out []randomFunc) {
+	for _, f := range g.funcs {
+		if (f.result == "bool") == bools {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// call writes a call of f.
+func (g *generator) call(f randomFunc, depth int) string {
+	args := make([]string, len(f.params))
+	for k, t := range f.params {
+		switch t {
+		case "int":
+			args[k] = g.pick(g.int(depth), "int("+g.number(depth)+")")
+		case "float":
+			args[k] = g.number(depth)
+		default:
+			args[k] = g.bool(depth)
+		}
+	}
+	return fmt.Sprintf("%s(%s)", f.name, strings.Join(args, ", "))
+}
+
+// writeFuncs writes funcs of the script.
+func (g *generator) writeFuncs() string {
+	var out strings.Builder
+	g.inFunc = true
+	for k := range g.IntN(4) {
+		f := randomFunc{name: fmt.Sprintf("fun%d", k), result: g.pick("int", "float", "float", "bool")}
+		var params []string
+		g.lets, g.types, g.bools, g.idx = nil, nil, nil, nil
+		for range 1 + g.IntN(3) {
+			t, n := g.pick("int", "float", "float", "bool"), g.name()
+			f.params = append(f.params, t)
+			params = append(params, n+": "+t)
+			if t == "bool" {
+				g.bools = append(g.bools, n)
+				continue
+			}
+			g.lets, g.types = append(g.lets, n), append(g.types, map[string]string{"int": "i64", "float": "f64"}[t])
+		}
+		fmt.Fprintf(&out, "func %s(%s) -> %s {\n%sreturn %s\n}\n", f.name, strings.Join(params, ", "), f.result, g.funcStmts(f.result, g.IntN(3)), g.ofType(f.result, 2))
+		g.funcs = append(g.funcs, f)
+	}
+	g.inFunc = false
+	g.lets, g.types, g.bools, g.idx = nil, nil, nil, nil
+	return out.String()
+}
+
+// ofType writes a value of a type of funcs.
+func (g *generator) ofType(t string, depth int) string {
+	switch t {
+	case "int":
+		return "int(" + g.number(depth) + ")"
+	case "float":
+		return g.number(depth)
+	}
+	return g.bool(depth)
+}
+
+// funcStmts writes statements of a func that returns a type.
+func (g *generator) funcStmts(result string, depth int) string {
+	var out strings.Builder
+	lets, bools := len(g.lets), len(g.bools)
+	defer func() { g.lets, g.types, g.bools = g.lets[:lets], g.types[:lets], g.bools[:bools] }()
+	for range g.IntN(4) {
+		switch k := g.IntN(8); {
+		case k < 2:
+			n, t := g.name(), g.pick("int", "float")
+			fmt.Fprintf(&out, "let %s: %s = %s\n", n, t, g.ofType(t, 2))
+			g.lets, g.types = append(g.lets, n), append(g.types, map[string]string{"int": "i64", "float": "f64"}[t])
+		case k < 4 && len(g.lets) > 0:
+			l := g.IntN(len(g.lets))
+			fmt.Fprintf(&out, "%s = %s\n", g.lets[l], g.value(g.types[l], 2))
+		case k == 4 && depth > 0:
+			fmt.Fprintf(&out, "if %s {\n%s%s}", g.bool(2), g.funcStmts(result, depth-1), g.jump(result))
+			if g.IntN(3) == 0 {
+				fmt.Fprintf(&out, " else {\n%s%s}", g.funcStmts(result, depth-1), g.jump(result))
+			}
+			out.WriteString("\n")
+		case k == 5 && depth > 0:
+			i, hi := g.name(), g.pick("3", "5", "min(abs("+g.int(1)+"), 4)")
+			n := len(g.idx)
+			g.idx = append(g.idx, i)
+			g.depth++
+			fmt.Fprintf(&out, "for %s in 0..%s {\n%s%s}\n", i, hi, g.funcStmts(result, depth-1), g.jump(result))
+			g.depth--
+			g.idx = g.idx[:n]
+		}
+	}
+	return out.String()
+}
+
+// jump writes the end of a block of a func that returns a type: a jump, or nothing.
+func (g *generator) jump(result string) string {
+	switch k := g.IntN(5); {
+	case k == 0:
+		return "return " + g.ofType(result, 1) + "\n"
+	case k == 1 && g.depth > 0:
+		return "break\n"
+	case k == 2 && g.depth > 0:
+		return "continue\n"
+	}
+	return ""
 }
 
 func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -77,6 +196,9 @@ func (g *generator) int(depth int) string {
 		case 0:
 			return fmt.Sprint(g.IntN(400) - 150)
 		case 1:
+			if g.inFunc {
+				break
+			}
 			if g.blocks && g.IntN(3) == 0 {
 				return g.pick("Q.nz", "Q.x0", "B.z0")
 			}
@@ -113,18 +235,24 @@ func (g *generator) number(depth int) string {
 		case 0:
 			return g.pick("1", "2", "-3", "200", "70000", "0.5", "1.5", "-0.25", "1e10")
 		case 1:
-			return g.pick("n", "f", "w")
+			if !g.inFunc {
+				return g.pick("n", "f", "w")
+			}
 		case 2:
 			return g.int(0)
 		}
-		if len(g.lets) > 0 && g.IntN(2) == 0 {
+		if len(g.lets) > 0 && (g.inFunc || g.IntN(2) == 0) {
 			return g.pick(g.lets...)
 		}
 		return g.load(1)
 	}
-	switch g.IntN(16) {
+	switch g.IntN(18) {
 	case 14, 15:
 		return g.bits(depth)
+	case 16, 17:
+		if list := g.funcsOf(false); len(list) > 0 {
+			return g.call(list[g.IntN(len(list))], depth-1)
+		}
 	case 0:
 		return fmt.Sprintf("-(%s)", g.number(depth-1))
 	case 1:
@@ -142,7 +270,7 @@ func (g *generator) number(depth int) string {
 	case 7:
 		return fmt.Sprintf("(%s %s %d)", g.number(depth-1), g.pick("//", "%"), 1+g.IntN(5))
 	case 8:
-		if g.loops < 2 && !g.serial {
+		if g.loops < 2 && !g.serial && !g.inFunc {
 			return g.fold(depth - 1)
 		}
 	case 9:
@@ -155,6 +283,9 @@ func (g *generator) number(depth int) string {
 func (g *generator) whole(depth int) string {
 	switch g.IntN(5) {
 	case 0:
+		if g.inFunc {
+			return g.pick("1", "3", "0xff", "-2", "0x1234_5678_9abc")
+		}
 		return g.pick("1", "3", "0xff", "-2", "0x1234_5678_9abc", "n")
 	case 1:
 		return "int(" + g.number(depth-1) + ")"
@@ -169,7 +300,7 @@ func (g *generator) whole(depth int) string {
 // isFloatElement reports whether x, an element or a variable, is a float.
 func (g *generator) isFloatElement(x string) bool {
 	name, _, _ := strings.Cut(x, "[")
-	return g.elem[name][0] == 'f'
+	return g.inFunc || g.elem[name][0] == 'f'
 }
 
 // bits writes an operation on the bits of integers.
@@ -180,7 +311,7 @@ func (g *generator) bits(depth int) string {
 	case 1, 2:
 		count := g.pick(fmt.Sprint(g.IntN(70)), "min(int("+g.number(depth-1)+"), 90)", g.whole(0))
 		if strings.Contains(count, "-") && !strings.HasPrefix(count, "min") { // a constant below 0 is an error
-			count = "n"
+			count = "min(int(" + g.number(0) + "), 90)"
 		}
 		return fmt.Sprintf("(%s %s %s)", g.whole(depth-1), g.pick("<<", ">>"), count)
 	}
@@ -189,6 +320,9 @@ func (g *generator) bits(depth int) string {
 
 // load writes an element that the round may read.
 func (g *generator) load(depth int) string {
+	if g.inFunc {
+		return g.pick(append([]string{"1", "2.5"}, g.lets...)...)
+	}
 	switch k := g.IntN(6); {
 	case k == 5 && g.blocks:
 		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
@@ -235,8 +369,15 @@ func (g *generator) bool(depth int) string {
 	if depth <= 0 && len(g.bools) > 0 && g.IntN(2) == 0 {
 		return g.pick(g.bools...)
 	}
-	switch g.IntN(6) {
+	switch g.IntN(7) {
+	case 6:
+		if list := g.funcsOf(true); len(list) > 0 && depth > 0 {
+			return g.call(list[g.IntN(len(list))], depth-1)
+		}
 	case 0:
+		if g.inFunc {
+			return g.pick("true", "false")
+		}
 		return g.pick("b", "true", "false")
 	case 1:
 		if depth > 0 {
@@ -529,6 +670,7 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 // Body is a random codelet with operands.
 type Body struct {
 	Source  string
+	File    *syntax.File
 	Codelet *syntax.Codelet
 	Func    *ir.Func
 	Data    map[string]*Data
@@ -559,12 +701,13 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	for _, n := range BodyOperands {
 		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
 	}
+	funcs := g.writeFuncs()
 	body := g.body()
 	blocks := ""
 	if g.blocks {
 		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], ", g.elem["Q"], g.elem["B"])
 	}
-	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
+	src := funcs + fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
 		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
 	file, cs := Codelets(t, "random.spu", src)
 	sig := Signature(cs[0])
@@ -590,7 +733,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	}
 	b := r.IntN(2) == 0
 	scalars := map[string]Value{"n": IntValue("i64", uint64(r.IntN(20)-5)), "f": FloatValue("f64", 1.25), "b": BoolValue(b)}
-	return &Body{src, cs[0], fn, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].Int)), iface.Float(1.25), iface.Bool(b)}}
+	return &Body{src, file, cs[0], fn, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].Int)), iface.Float(1.25), iface.Bool(b)}}
 }
 
 // Reference runs the body in the reference interpreter and returns the data after it. The
@@ -600,7 +743,7 @@ func (b *Body) Reference() (map[string]*Data, error) {
 	for n, d := range b.Data {
 		data[n] = d.clone()
 	}
-	return data, interpret(b.Codelet, data, b.Scalars)
+	return data, interpret(b.File, b.Codelet, data, b.Scalars)
 }
 
 // Buffers returns the data operands in memory, and functions that return their values.

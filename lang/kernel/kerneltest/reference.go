@@ -42,7 +42,7 @@ var errFault = errors.New("fault")
 type stopped struct{ err error }
 
 // interpret runs the body of c on data, which it changes.
-func interpret(c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) (err error) {
+func interpret(file *syntax.File, c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, ok := r.(stopped)
@@ -52,7 +52,12 @@ func interpret(c *syntax.Codelet, data map[string]*Data, scalars map[string]Valu
 			err = s.err
 		}
 	}()
-	env := &env{data: data, vars: map[string]*Value{}}
+	env := &env{data: data, vars: map[string]*Value{}, funcs: map[string]*syntax.Func{}, result: &Value{}}
+	for _, s := range file.Stmts {
+		if fn, ok := s.(*syntax.Func); ok {
+			env.funcs[fn.Name.Name] = fn
+		}
+	}
 	for n, v := range scalars {
 		env.vars[n] = &v
 	}
@@ -64,10 +69,22 @@ type env struct {
 	parent *env
 	data   map[string]*Data
 	vars   map[string]*Value
+	funcs  map[string]*syntax.Func
+	result *Value // of the func that runs
 }
 
+// ctl is how a statement ended.
+type ctl uint8
+
+const (
+	ended ctl = iota
+	broken
+	continued
+	returned
+)
+
 func (e *env) inner() *env {
-	return &env{parent: e, data: e.data, vars: map[string]*Value{}}
+	return &env{parent: e, data: e.data, vars: map[string]*Value{}, funcs: e.funcs, result: e.result}
 }
 
 func (e *env) find(name string) *Value {
@@ -173,14 +190,17 @@ func commonType(a, b Value) string {
 	return b.Type
 }
 
-func (e *env) block(b *syntax.Block) {
+func (e *env) block(b *syntax.Block) ctl {
 	in := e.inner()
 	for _, s := range b.Stmts {
-		in.stmt(s)
+		if c := in.stmt(s); c != ended {
+			return c
+		}
 	}
+	return ended
 }
 
-func (e *env) stmt(s syntax.Stmt) {
+func (e *env) stmt(s syntax.Stmt) ctl {
 	switch s := s.(type) {
 	case *syntax.Let:
 		v := e.expr(s.Value)
@@ -190,21 +210,29 @@ func (e *env) stmt(s syntax.Stmt) {
 		e.assign(s)
 	case *syntax.If:
 		if e.expr(s.Cond).Int != 0 {
-			e.block(s.Then)
+			return e.block(s.Then)
 		} else if b, ok := s.Else.(*syntax.Block); ok {
-			e.block(b)
+			return e.block(b)
 		} else if s.Else != nil {
-			e.stmt(s.Else)
+			return e.stmt(s.Else)
 		}
 	case *syntax.For:
-		e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *env) { in.block(s.Body) })
+		return e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *env) ctl { return in.block(s.Body) })
 	case *syntax.Each:
-		e.loop(s.Names, s.Domain, func(in *env) { in.block(s.Body) })
+		return e.loop(s.Names, s.Domain, func(in *env) ctl { return in.block(s.Body) })
+	case *syntax.Break:
+		return broken
+	case *syntax.Continue:
+		return continued
+	case *syntax.Return:
+		*e.result = e.expr(s.Value)
+		return returned
 	}
+	return ended
 }
 
-// loop runs body for every combination of the names.
-func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env)) {
+// loop runs body for every combination of the names, until it breaks or returns.
+func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env) ctl) ctl {
 	lo, hi := make([]int64, len(names)), make([]int64, len(names))
 	if id, ok := dom[0].(*syntax.Ident); ok {
 		d := e.data[id.Name]
@@ -221,19 +249,24 @@ func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env))
 		}
 	}
 	in := e.inner()
-	var rec func(k int)
-	rec = func(k int) {
+	var rec func(k int) ctl
+	rec = func(k int) ctl {
 		if k == len(names) {
-			body(in)
-			return
+			return body(in)
 		}
 		for i := lo[k]; i < hi[k]; i++ {
 			v := IntValue("i64", uint64(i))
 			in.vars[names[k].Name] = &v
-			rec(k + 1)
+			if c := rec(k + 1); c == broken || c == returned {
+				return c
+			}
 		}
+		return ended
 	}
-	rec(0)
+	if c := rec(0); c == returned {
+		return c
+	}
+	return ended
 }
 
 func (e *env) cell(name string, args []syntax.Expr) *Value {
@@ -435,6 +468,9 @@ func (e *env) typeOf(x syntax.Expr) Value {
 		}
 		return Value{Type: commonType(a, b)}
 	case *syntax.Call:
+		if fn := e.funcs[x.Fn.(*syntax.Ident).Name]; fn != nil {
+			return Value{Type: scalarTypes[fn.Result.Name.Name]}
+		}
 		switch name := x.Fn.(*syntax.Ident).Name; name {
 		case "int":
 			return Value{Type: "i64"}
@@ -611,6 +647,9 @@ func (e *env) call(x *syntax.Call) Value {
 	for _, a := range x.Args {
 		args = append(args, e.expr(a.Value))
 	}
+	if fn := e.funcs[name]; fn != nil {
+		return e.callFunc(fn, args)
+	}
 	switch name {
 	case "int":
 		return args[0].to("i64")
@@ -664,14 +703,35 @@ func (e *env) call(x *syntax.Call) Value {
 	return FloatValue(t, f.F64(v))
 }
 
+// scalarTypes are the types of values that funcs take and return.
+var scalarTypes = map[string]string{"int": "i64", "float": "f64", "bool": "bool"}
+
+// callFunc runs a func of the script, which sees its parameters alone.
+func (e *env) callFunc(fn *syntax.Func, args []Value) Value {
+	scalar := func(v Value, t *syntax.TypeExpr) Value {
+		if v.Type != "bool" {
+			v = v.to(scalarTypes[t.Name.Name])
+		}
+		v.Literal = false
+		return v
+	}
+	in := &env{vars: map[string]*Value{}, funcs: e.funcs, result: &Value{}}
+	for k, p := range fn.Params {
+		v := scalar(args[k], p.Type)
+		in.vars[p.Name.Name] = &v
+	}
+	in.block(fn.Body)
+	return scalar(*in.result, fn.Result)
+}
+
 func (e *env) fold(x *syntax.Fold) Value {
 	var acc *Value
 	t := e.typeOf(x).Type
-	e.loop(x.Names, x.Domain, func(in *env) {
+	e.loop(x.Names, x.Domain, func(in *env) ctl {
 		v := in.expr(x.Body).to(t)
 		if acc == nil {
 			acc = &v
-			return
+			return ended
 		}
 		switch x.Op {
 		case "sum":
@@ -685,6 +745,7 @@ func (e *env) fold(x *syntax.Fold) Value {
 				*acc = v
 			}
 		}
+		return ended
 	})
 	if acc != nil {
 		return *acc

@@ -57,6 +57,11 @@ var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "
 
 func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 	id, ok := syntax.Unparen(x.Fn).(*syntax.Ident)
+	if !ok || l.find(id.Name) == nil && (l.inlined != nil || !functions[id.Name].ok()) {
+		if fn, file := l.calledFunc(x); fn != nil {
+			return l.funcCall(x, fn, file)
+		}
+	}
 	if !ok {
 		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeArrayCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
 			return l.invalid(x)

@@ -41,6 +41,9 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 			id.SetType(en.typ)
 		}
 	}
+	if l.inlined != nil && en.slot >= 0 && l.fn.Slots[en.slot].Type == ir.Open { // a list, which was reported
+		return 0, nil, false
+	}
 	if en.kind != operandEntry {
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
@@ -219,12 +222,37 @@ func (l *lowerer) fold(x *syntax.Fold) *ir.Expr {
 			dom[k].Slot = slot
 		}
 	}
-	body := l.number(x.Body, fmt.Sprintf("`%s`", x.Op))
+	prelude, body := l.captured(func() *ir.Expr { return l.number(x.Body, fmt.Sprintf("`%s`", x.Op)) })
 	if !ok || body.Op == ir.OpBad {
 		return l.invalid(x)
 	}
 	body = convert(body, body.Type)
+	if len(prelude) > 0 {
+		return l.foldLoop(x, foldOps[x.Op], dom, prelude, body)
+	}
 	return &ir.Expr{Op: ir.OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*ir.Expr{body}, Domain: dom, Pos: x.Span}
+}
+
+// foldLoop lowers a fold whose expression needs statements: loops that keep what they have
+// folded in a local.
+func (l *lowerer) foldLoop(x *syntax.Fold, reduce ir.Op, dom []ir.Range, prelude []*ir.Stmt, body *ir.Expr) *ir.Expr {
+	first := &ir.Expr{Op: ir.OpConst, Type: body.Type, Pos: x.Span}
+	first.Int, first.Float = ir.Neutral(reduce, body.Type)
+	if body.Type.IsFloat() {
+		first.Int = 0
+	} else {
+		first.Float = 0
+	}
+	set := l.temporary(x.Op, first)
+	acc := set(nil).Value
+	list := append(prelude, set(&ir.Expr{Op: reduce, Type: body.Type, X: []*ir.Expr{acc, body}, Pos: x.Span}))
+	for k := len(dom) - 1; k >= 0; k-- {
+		r := dom[k]
+		r.Over = -1
+		list = []*ir.Stmt{{Kind: ir.ForStmt, Domain: []ir.Range{r}, Body: list, Pos: x.Span}}
+	}
+	l.prelude = append(l.prelude, list...)
+	return acc
 }
 
 // warnEmptyRange reports a range of literals whose lower bound is above the upper one: it has

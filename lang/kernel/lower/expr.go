@@ -106,6 +106,11 @@ func (l *lowerer) lowerExpr(x syntax.Expr) *ir.Expr {
 
 func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 	if l.find(x.Name) == nil {
+		if l.inlined != nil {
+			if c := l.constant(x.Name); c != nil {
+				return c
+			}
+		}
 		switch x.Name {
 		case "pi":
 			return &ir.Expr{Op: ir.OpConst, Type: ir.F64, Lit: true, Float: math.Pi, Pos: x.Span}
@@ -118,6 +123,9 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 		return l.invalid(x)
 	}
 	en.used = true
+	if en.bound != nil {
+		return en.bound
+	}
 	switch en.kind {
 	case operandEntry:
 		op := &l.fn.Operands[en.operand]
@@ -181,7 +189,13 @@ func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
 	e := l.expr(chain[0].X)
 	l.depth -= len(chain)
 	for _, b := range chain {
-		e = l.operator(b, e, l.expr(b.Y))
+		prelude, y := l.captured(func() *ir.Expr { return l.expr(b.Y) })
+		if len(prelude) > 0 && (b.Op == "and" || b.Op == "or") {
+			e = l.shortCircuit(b, e, prelude, y)
+		} else {
+			l.prelude = append(l.prelude, prelude...)
+			e = l.operator(b, e, y)
+		}
 		if b != x {
 			l.annotate(b, e)
 		}
@@ -285,11 +299,54 @@ func foldLiterals(op ir.Op, x, y *ir.Expr) *ir.Expr {
 
 func (l *lowerer) condExpr(x *syntax.Cond) *ir.Expr {
 	c := l.cond(x.If)
-	return l.choice(ir.OpCond, c, l.expr(x.Then), l.expr(x.Else), x, "the two sides of `if ... then ... else`")
+	return l.conditional(c, func() *ir.Expr { return l.expr(x.Then) }, func() *ir.Expr { return l.expr(x.Else) }, x, "the two sides of `if ... then ... else`")
+}
+
+// conditional lowers if c then x else y. If x or y needs statements, these run in an if.
+func (l *lowerer) conditional(c *ir.Expr, x, y func() *ir.Expr, at syntax.Node, what string) *ir.Expr {
+	beforeX, a := l.captured(x)
+	beforeY, b := l.captured(y)
+	e := l.choice(ir.OpCond, c, a, b, at, what)
+	if len(beforeX)+len(beforeY) == 0 || e.Op == ir.OpBad {
+		return e
+	}
+	set := l.temporary("choice", &ir.Expr{Op: ir.OpConst, Type: e.Type, Pos: at.Range()})
+	l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.IfStmt, Value: c, Body: append(beforeX, set(e.X[1])), Else: append(beforeY, set(e.X[2])), Pos: at.Range()})
+	return set(nil).Value
+}
+
+// shortCircuit lowers `and` and `or` where the right side y needs statements.
+func (l *lowerer) shortCircuit(b *syntax.Binary, x *ir.Expr, prelude []*ir.Stmt, y *ir.Expr) *ir.Expr {
+	e := l.operator(b, x, y)
+	if e.Op == ir.OpBad {
+		return e
+	}
+	set := l.temporary(b.Op, x)
+	value := set(nil).Value
+	todo := value
+	if b.Op == "or" {
+		todo = &ir.Expr{Op: ir.OpNot, Type: ir.Bool, X: []*ir.Expr{value}, Pos: b.Span}
+	}
+	l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.IfStmt, Value: todo, Body: append(prelude, set(y)), Pos: b.Span})
+	return value
+}
+
+// temporary declares a local with a first value. It returns a function that gives the statement
+// that sets it, or, for nil, one whose Value is the local.
+func (l *lowerer) temporary(name string, first *ir.Expr) func(v *ir.Expr) *ir.Stmt {
+	at := first.Pos
+	slot := l.newSlot(ir.Slot{Name: name, Type: first.Type, Kind: ir.LetSlot, Assigned: true, Decl: at})
+	l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: first, Pos: at, Target: at})
+	return func(v *ir.Expr) *ir.Stmt {
+		if v == nil {
+			v = &ir.Expr{Op: ir.OpSlot, Type: first.Type, Slot: slot, Pos: at}
+		}
+		return &ir.Stmt{Kind: ir.SetStmt, Slot: slot, Value: v, Update: "=", Pos: at, Target: at}
+	}
 }
 
 // choice lowers c ? a : b, where a and b must both be numbers or both bools.
-func (l *lowerer) choice(op ir.Op, c, a, b *ir.Expr, at syntax.Expr, what string) *ir.Expr {
+func (l *lowerer) choice(op ir.Op, c, a, b *ir.Expr, at syntax.Node, what string) *ir.Expr {
 	if (a.Type == ir.Bool) != (b.Type == ir.Bool) && a.Type != ir.Open && b.Type != ir.Open {
 		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, languageType(a.Type), languageType(b.Type)))
 		return l.invalid(at)

@@ -31,6 +31,12 @@ type lowerer struct {
 	assignTarget *syntax.Ident // the target of the assignment with = that is being lowered
 
 	minMaxType map[*syntax.Call]ir.Type // of calls of min and max that keepsTarget recorded
+
+	prelude  []*ir.Stmt            // statements that come before the one that is being lowered
+	loops    []*loop               // around it, the innermost last
+	inlined  *inlined              // the func that it is in, nil in the body of the codelet
+	calls    int                   // of funcs, so far
+	badFuncs map[*syntax.Func]bool // funcs with an error that was reported
 }
 
 // Generic lowers the body of c with element-type parameters open. The representation is
@@ -73,7 +79,8 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 
 // newLowerer returns the walk over a body of f.
 func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
-	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source}}
+	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source},
+		badFuncs: map[*syntax.Func]bool{}}
 }
 
 // body lowers the body of c. l.fn is complete if no error was reported.
@@ -180,21 +187,6 @@ func (l *lowerer) block(b *syntax.Block) []*ir.Stmt {
 	return l.stmts(b.Stmts)
 }
 
-func (l *lowerer) stmts(list []syntax.Stmt) []*ir.Stmt {
-	var out []*ir.Stmt
-	for _, s := range list {
-		if !l.enter(s) {
-			l.leave()
-			return out
-		}
-		if st := l.stmt(s); st != nil {
-			out = append(out, st)
-		}
-		l.leave()
-	}
-	return out
-}
-
 // stmt lowers a statement. It returns nil after an error.
 func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 	switch s := s.(type) {
@@ -214,7 +206,13 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 			d.Help = append(d.Help, "store it: `x[i] = ...`, or give it a name: `let v = ...`")
 		}
 	case *syntax.Block:
-		return &ir.Stmt{Kind: ir.IfStmt, Value: &ir.Expr{Op: ir.OpConst, Type: ir.Bool, Int: 1, Pos: s.Span}, Body: l.block(s), Pos: s.Span}
+		return &ir.Stmt{Kind: ir.IfStmt, Value: boolConst(true, s.Span), Body: l.block(s), Pos: s.Span}
+	case *syntax.Return:
+		return l.returnStmt(s)
+	case *syntax.Break:
+		return l.jump(s, "break")
+	case *syntax.Continue:
+		return l.jump(s, "continue")
 	default:
 		d := l.err("E0105", s, "a codelet body cannot have this statement")
 		d.Notes = append(d.Notes, "a body has `each`, `for`, `if`, `let` and assignments")
@@ -224,7 +222,9 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 
 func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
 	v := l.expr(s.Value)
-	if s.Type != nil {
+	if s.Type != nil && l.inlined != nil && scalarType(s.Type) != ir.Open {
+		v = l.toScalar(v, scalarType(s.Type), s.Value, "`"+s.Name.Name+"`")
+	} else if s.Type != nil {
 		d := l.err("E0105", s.Type, "`let` in a codelet body takes its type from its value")
 		d.Help = append(d.Help, fmt.Sprintf("write `let %s = float(...)` or `int(...)`", s.Name.Name))
 	}
@@ -250,12 +250,7 @@ func (l *lowerer) cond(x syntax.Expr) *ir.Expr {
 func (l *lowerer) ifStmt(s *syntax.If) *ir.Stmt {
 	st := &ir.Stmt{Kind: ir.IfStmt, Value: l.cond(s.Cond), Pos: s.Span}
 	st.Body = l.block(s.Then)
-	switch e := s.Else.(type) {
-	case *syntax.Block:
-		st.Else = l.block(e)
-	case *syntax.If:
-		st.Else = l.stmts([]syntax.Stmt{e})
-	}
+	st.Else = l.elseOf(s)
 	return st
 }
 
@@ -271,11 +266,15 @@ func (l *lowerer) forStmt(s *syntax.For) *ir.Stmt {
 	for _, n := range s.Names {
 		r.Slot = l.declare(n, types.KernelFor, ir.Slot{Name: n.Name, Type: ir.I64, Kind: ir.IndexSlot})
 	}
-	st := &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Body: l.stmts(s.Body.Stmts), Pos: s.Span}
+	body, in := l.loopBody(nil, s.Body)
 	if !ok {
 		return nil
 	}
-	return st
+	if goesOn := l.goesOn(in, s.Body, s.Span); goesOn != nil {
+		body = []*ir.Stmt{{Kind: ir.IfStmt, Value: goesOn, Body: body, Pos: s.Span}}
+	}
+	l.prelude = l.declared(&in.broken, l.prelude, s.Span)
+	return &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Body: body, Pos: s.Span}
 }
 
 func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {
@@ -297,7 +296,7 @@ func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {
 	}
 	outer := l.each
 	l.each = s
-	body := l.stmts(s.Body.Stmts)
+	body, _ := l.loopBody(s, s.Body)
 	l.each = outer
 	if !ok || nested {
 		return nil

@@ -157,3 +157,35 @@ func TestOuterNames(t *testing.T) {
 		t.Error(kerneltest.Show(ds))
 	}
 }
+
+// TestInlined: a func that is one expression becomes part of the expression that calls it, and
+// other funcs become statements before the statement that does, or in a branch of it.
+func TestInlined(t *testing.T) {
+	const funcs = `func square(x: float) -> float { return x * x }
+func pick(x: float) -> float {
+    if x < 0.0 { return -x }
+    return x
+}
+func steps(n: int) -> int {
+    let k = n
+    for i in 0..9 {
+        if k < 2 { return i }
+        k = k // 2
+    }
+    return -1
+}
+`
+	for _, tt := range []struct{ body, want string }{
+		{"v = sum i in x { square(x[i]) }", "store v = fold.add.f64(i.0 in 0..x.n: mul.f64(x[i.0], x[i.0]))"},
+		{"v = square(v)", "store v = mul.f64(v, v)"},
+		{"v = pick(x[0])", "let x.0 = x[0]\n  store v = cond.f64(lt.f64(x.0, f64(0)), neg.f64(x.0), x.0)"},
+		{"if v > 0.0 and steps(3) > 1 { v = 0.0 }", "let and.4 = gt.f64(v, f64(0))\n  if and.4\n    let steps.0 = 0\n"},
+		{"v = if v > 0.0 then float(steps(3)) else 1.0", "if gt.f64(v, f64(0))\n    let steps.0 = 0\n"},
+		{"v = float(steps(3))", "if lt.i64(k.1, 2)\n        set steps.0 = i.2\n        set done.3 = true\n      else\n        set k.1 = floordiv.i64(k.1, 2)"},
+	} {
+		fn := kerneltest.Lowered(t, funcs+"codelet c(x: R vector[f64], v: RW variable[f64]) { "+tt.body+" }\n", nil)
+		if got := fn.String(); !strings.Contains(got, tt.want) {
+			t.Errorf("%s\n got\n%s want\n%s", tt.body, got, tt.want)
+		}
+	}
+}

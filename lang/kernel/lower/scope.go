@@ -32,6 +32,7 @@ type entry struct {
 	decl    syntax.Span
 	used    bool
 	value   syntax.Expr // of a let
+	bound   *ir.Expr    // of a parameter of a func: the argument, which is used in its place
 }
 
 func (e *entry) description() string {
@@ -274,6 +275,9 @@ func (l *lowerer) describeObject(o *types.Object) *outerName {
 func (l *lowerer) reportOuter(id *syntax.Ident, o *outerName) {
 	d := l.err("E0604", id, fmt.Sprintf("a codelet body cannot use `%s`, which is %s", id.Name, o.what))
 	d.Label = "not an operand of this codelet"
+	if l.inlined != nil {
+		d.Label = fmt.Sprintf("no parameter of `%s`", l.inlined.name())
+	}
 	if o.span != (syntax.Span{}) {
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(o.span), Text: "declared here"})
 	} else if !o.decl.IsZero() {
@@ -283,10 +287,14 @@ func (l *lowerer) reportOuter(id *syntax.Ident, o *outerName) {
 	switch {
 	case scriptBuiltinHelp[id.Name] != "" && o.what == "a builtin of scripts":
 		d.Help = append(d.Help, scriptBuiltinHelp[id.Name])
-	case o.what == "a function of the script" || o.what == "a function":
-		d.Help = append(d.Help, "write its computation here: a body cannot call functions of the script")
+	case o.what == "a function of the script":
+		d.Help = append(d.Help, fmt.Sprintf("a function is called: `%s(...)`", id.Name))
+	case o.what == "a function":
+		d.Help = append(d.Help, "write its computation here: a body can call a `func` of a script, and no function of the program")
 	}
-	if o.pass != "" {
+	if o.pass != "" && l.inlined != nil {
+		d.Help = append(d.Help, fmt.Sprintf("pass it as a parameter of `%s`, or make it a constant: a `let` of literals that nothing assigns", l.inlined.name()))
+	} else if o.pass != "" {
 		d.Help = append(d.Help, fmt.Sprintf("pass it as an operand: `%s`", o.pass))
 	}
 }
