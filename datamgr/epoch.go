@@ -92,11 +92,12 @@ func group(m AccessMode) bool { return m == modeR || m == modeC }
 func (sub Submission) access(w *Waiter, a *Access, f *fragment, m AccessMode) bool {
 	e := f.tail
 	a.w = w
-	if e.count.joinsBatch(sub, m) {
+	if e.count.hasBatch(sub) && e.count.joinsBatch(sub, m) {
 		a.e = e
 		return false
 	}
-	if e.count.idle(sub) { // active and empty: use it again
+	// From here on the count is exact, so settled and sealSettled will do.
+	if e.count.settled(sub) == countLast { // active and empty: use it again
 		e.mode = m
 		e.count.set(countLast + e.count.joining(sub, m))
 		a.e = e
@@ -121,7 +122,7 @@ func (sub Submission) access(w *Waiter, a *Access, f *fragment, m AccessMode) bo
 	storeOwnedPointer(&n.waiters, a)
 	e.next = n
 	f.tail = n
-	if e.count.seal(sub) { // it was empty, and waited for nothing but this
+	if e.count.sealSettled(sub) { // it was empty, and waited for nothing but this
 		storeOwnedPointer(&n.waiters, &activated)
 		sub.recycle(e)
 		return false
@@ -469,8 +470,9 @@ func (d *Datum) splitInto(sub Submission, f *fragment, pieces []*fragment) {
 // they end. Otherwise the submitter and the workers would fetch the line with the count
 // from each other for every member. So the count of the epoch of Registry.batch includes
 // members that have not come. The methods that take a Submission correct that first,
-// where it matters: idle, is, seal and settle. Workers need no exact count: one that has
-// a batch is of a last epoch, which does not end.
+// where it matters: idle, is, seal and settle. Methods that access calls rely on hasBatch
+// instead. Workers need no exact count: one that has a batch is of a last epoch, which
+// does not end.
 type memberCount struct{ n atomic.Int32 }
 
 // The parts of a memberCount.
@@ -496,13 +498,13 @@ const batchSize = 32
 // operation or a lock.
 func (c *memberCount) set(n int32) { storeOwned(&c.n, n) }
 
-// joinsBatch counts a member in mode m that c includes already; it reports false if
-// there is none. A batch in another mode ends.
+// hasBatch reports whether the batch is of c. If not, c is exact.
+func (c *memberCount) hasBatch(sub Submission) bool { return sub.reg.batch.of == c }
+
+// joinsBatch counts a member in mode m that c, which has the batch, includes already; it
+// reports false if there is none. Then c is exact. A batch in another mode ends.
 func (c *memberCount) joinsBatch(sub Submission, m AccessMode) bool {
 	b := &sub.reg.batch
-	if b.of != c {
-		return false
-	}
 	if b.mode != m {
 		sub.endBatch()
 		return false
@@ -549,6 +551,12 @@ func (c *memberCount) parentEnded() bool { return c.take(countParent) == 0 }
 // it.
 func (c *memberCount) seal(sub Submission) bool {
 	c.settle(sub)
+	return c.sealSettled(sub)
+}
+
+// sealSettled is seal for a count that is exact.
+func (c *memberCount) sealSettled(sub Submission) bool {
+	c.mustBeSettled(sub)
 	return c.take(countLast) == 0
 }
 
@@ -567,7 +575,22 @@ func (c *memberCount) idle(sub Submission) bool { return c.is(sub, countLast) }
 // is reports whether c is n, without members that have not come.
 func (c *memberCount) is(sub Submission, n int32) bool {
 	c.settle(sub)
-	return c.n.Load() == n
+	return c.settled(sub) == n
+}
+
+// settled returns c, which must be exact.
+func (c *memberCount) settled(sub Submission) int32 {
+	c.mustBeSettled(sub)
+	return c.n.Load()
+}
+
+// mustBeSettled checks that c includes no members that have not come.
+func (c *memberCount) mustBeSettled(sub Submission) {
+	if invariants.Enabled {
+		if b := &sub.reg.batch; b.of == c && b.left > 0 {
+			invariants.Violated("the count of an epoch includes %d members that have not come", b.left)
+		}
+	}
 }
 
 // settle makes c exact, until the next member joins.

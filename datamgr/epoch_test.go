@@ -113,7 +113,7 @@ func TestMemberCount(t *testing.T) {
 			in := map[*memberCount]int32{}
 			join := func(c *memberCount, m AccessMode) {
 				switch {
-				case c.joinsBatch(sub, m):
+				case c.hasBatch(sub) && c.joinsBatch(sub, m):
 				case in[c] == 0:
 					if !c.idle(sub) {
 						t.Fatalf("%v: not idle without members", tt.steps)

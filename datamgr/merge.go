@@ -156,14 +156,23 @@ func (sub Submission) RegisterPlain(p Plain, w *Waiter, ops []Operand, acc []Acc
 		if op.Mode == modeScratch {
 			continue
 		}
-		for _, f := range op.Handle.frags {
-			if op.Mode == modeW {
-				f.init = true
-			}
-			if sub.access(w, &acc[k], f, op.Mode) {
-				waits++
-			}
-			k++
+		fs := op.Handle.frags
+		waits += sub.accessEach(w, acc[k:k+len(fs)], fs, op.Mode)
+		k += len(fs)
+	}
+	return waits
+}
+
+// accessEach registers an access of w to each of fs in mode m, and returns how many of
+// them wait.
+func (sub Submission) accessEach(w *Waiter, acc []Access, fs []*fragment, m AccessMode) (waits int32) {
+	for i := range acc {
+		f := fs[i]
+		if m == modeW {
+			f.init = true
+		}
+		if sub.access(w, &acc[i], f, m) {
+			waits++
 		}
 	}
 	return waits

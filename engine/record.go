@@ -244,30 +244,45 @@ func (t *task) weigh(_ datamgr.Submission, n int) {
 
 // clear forgets what would keep others' memory alive.
 func (t *task) clear() {
+	if t.hasExtension() {
+		t.clearExtension()
+	}
+	t.clearRecord()
+}
+
+// hasExtension reports whether clearExtension has something to do.
+func (t *task) hasExtension() bool { return t.general || t.marks&(isHeavy|hasClosure) != 0 }
+
+// clearRecord is clear for the record itself.
+func (t *task) clearRecord() {
 	if invariants.Enabled && t.job == nil {
 		invariants.Violated("a record is given back twice")
 	}
+	t.job, t.codelet, t.Allowed = nil, nil, nil
+	t.kind, t.Priority = userTask, 0
+}
+
+// clearExtension is clear for the extension of a record.
+func (t *task) clearExtension() {
+	x := t.x
 	if t.marks&isHeavy != 0 {
-		t.job.heavy.Add(-t.x.weight)
+		t.job.heavy.Add(-x.weight)
 		t.marks &^= isHeavy
-		if cap(t.x.acc) > heavyRoom {
-			t.x.acc = nil
+		if cap(x.acc) > heavyRoom {
+			x.acc = nil
 		}
-		if cap(t.x.ops) > heavyRoom {
-			t.x.ops = nil
+		if cap(x.ops) > heavyRoom {
+			x.ops = nil
 		}
 	}
 	if t.general {
-		x := t.x
 		x.public, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
 		x.accMoved = false
 		t.general = false
 	}
 	if t.marks&hasClosure != 0 {
-		clear(t.x.args)
+		clear(x.args)
 	}
-	t.job, t.codelet, t.Allowed = nil, nil, nil
-	t.kind, t.Priority = userTask, 0
 }
 
 // giveBack gives a list of ended tasks, whose records have one size, to the

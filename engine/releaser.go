@@ -234,7 +234,10 @@ func (w *worker) count(j *Job) {
 
 // recycle gives an ended task back, in batches.
 func (w *worker) recycle(t *task) {
-	t.clear()
+	if t.hasExtension() { // as in clear, which is too long to be inlined
+		t.clearExtension()
+	}
+	t.clearRecord()
 	fr := &w.freed[t.size()]
 	if fr.n == 0 {
 		fr.last = t
