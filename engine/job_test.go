@@ -199,7 +199,7 @@ func TestHeavyTasks(t *testing.T) {
 		}
 		g.Open()
 		must(t, j.Wait(context.Background()))
-		if n := j.heavy.Load(); n != 0 {
+		if n := j.weight - j.unweighed.Load(); n != 0 {
 			t.Errorf("no task is left, and %d count", n)
 		}
 		// plainly, and while they run: nothing is refused
@@ -208,7 +208,7 @@ func TestHeavyTasks(t *testing.T) {
 			must(t, j.Submit(s))
 		}
 		must(t, j.Wait(context.Background()))
-		if n := j.heavy.Load(); n != 0 {
+		if n := j.weight - j.unweighed.Load(); n != 0 {
 			t.Errorf("no task is left, and %d count", n)
 		}
 	}

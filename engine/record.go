@@ -50,7 +50,8 @@ type generalTask struct {
 	accMoved     bool // accesses are in acc, however few they are
 	needLocks    bool
 	allUnordered bool
-	shared       bool // operands share fragments
+	shared       bool  // operands share fragments
+	weight       int32 // in Job.weight; beside acc, which such a task uses
 	place        datamgr.Placement
 	unordered    []*datamgr.Datum
 	redux        []datamgr.Contribution
@@ -73,7 +74,6 @@ type generalTask struct {
 	tried        uint64          // nodes where it could not run
 	started      bool            // its data is on its node, so that datamgr expects it no more
 	node         int             // of a gathering
-	weight       int64           // in Job.heavy
 }
 
 func (t *task) numOperands() int {
@@ -231,21 +231,24 @@ const heavyAccesses = 16
 const heavyRoom = 64
 
 // weigh has t, which has n accesses and explicit dependencies, count as several tasks if
-// those are many. The next submission looks at the window then.
+// those are many. The next look at the window comes as many submissions earlier.
 func (t *task) weigh(_ datamgr.Submission, n int) {
 	if n < heavyAccesses {
 		return
 	}
-	t.generalPart().weight = int64(n / heavyAccesses)
+	w := int64(n / heavyAccesses)
+	t.generalPart().weight = int32(w)
 	t.marks |= isHeavy
-	t.job.heavy.Add(t.x.weight)
-	t.job.look = 0
+	t.job.weight += w
+	t.job.look -= w
 }
 
 // clear forgets what would keep others' memory alive.
 func (t *task) clear() {
 	if t.hasExtension() {
-		t.clearExtension()
+		if n := t.clearExtension(); n > 0 {
+			t.job.unweighed.Add(n)
+		}
 	}
 	t.clearRecord()
 }
@@ -262,11 +265,12 @@ func (t *task) clearRecord() {
 	t.kind, t.Priority = userTask, 0
 }
 
-// clearExtension is clear for the extension of a record.
-func (t *task) clearExtension() {
+// clearExtension is clear for the extension of a record. It returns what the task counted in
+// its job beyond one.
+func (t *task) clearExtension() (weight int64) {
 	x := t.x
 	if t.marks&isHeavy != 0 {
-		t.job.heavy.Add(-x.weight)
+		weight = int64(x.weight)
 		t.marks &^= isHeavy
 		if cap(x.acc) > heavyRoom {
 			x.acc = nil
@@ -283,6 +287,7 @@ func (t *task) clearExtension() {
 	if t.marks&hasClosure != 0 {
 		clear(x.args)
 	}
+	return weight
 }
 
 // giveBack gives a list of ended tasks, whose records have one size, to the

@@ -214,6 +214,10 @@ func (w *worker) flush() {
 	if w.ended == 0 {
 		return
 	}
+	if w.unweighed > 0 {
+		w.job.unweighed.Add(w.unweighed)
+		w.unweighed = 0
+	}
 	w.job.ended.Add(w.ended)
 	w.ended = 0
 	w.rt.progress()
@@ -221,10 +225,7 @@ func (w *worker) flush() {
 
 // count says that a task of j ended.
 func (w *worker) count(j *Job) {
-	if w.job != j {
-		w.flush()
-		w.job = j
-	}
+	w.countFor(j)
 	w.ended++
 	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.slow {
 		w.c.FinishLate() // callers that wait for these tasks find their data free
@@ -232,10 +233,21 @@ func (w *worker) count(j *Job) {
 	}
 }
 
-// recycle gives an ended task back, in batches.
+// countFor has w count for j.
+func (w *worker) countFor(j *Job) {
+	if w.job != j {
+		w.flush()
+		w.job = j
+	}
+}
+
+// recycle gives an ended task back, in batches. The caller counts the task then.
 func (w *worker) recycle(t *task) {
 	if t.hasExtension() { // as in clear, which is too long to be inlined
-		t.clearExtension()
+		if n := t.clearExtension(); n > 0 {
+			w.countFor(t.job)
+			w.unweighed += n
+		}
 	}
 	t.clearRecord()
 	fr := &w.freed[t.size()]

@@ -197,6 +197,7 @@ type Job struct {
 	submitted int64 // tasks of the program; the number of the last one
 	internals int64 // what the engine submitted itself; the number of the last one, negated
 	live      int64 // what has to end before Wait returns, all told
+	weight    int64 // what tasks count beyond one each, all told, see weigh
 	look      int64 // at the window before this submission
 	widened   int64 // by Widen
 	pace      pace
@@ -211,7 +212,7 @@ type Job struct {
 
 	_         [64]byte
 	ended     atomic.Int64
-	heavy     atomic.Int64 // what unfinished tasks count beyond one each, see weigh
+	unweighed atomic.Int64 // of weight: what ended tasks counted
 	failed    atomic.Int64
 	dropped   atomic.Int64
 	internal  atomic.Int64                 // of ended: not tasks of the program
@@ -253,7 +254,9 @@ func (j *Job) kernelContext(id int64) context.Context {
 }
 
 // inFlight is how much of the window is in use.
-func (j *Job) inFlight(_ datamgr.Submission) int64 { return j.live - j.ended.Load() + j.heavy.Load() }
+func (j *Job) inFlight(_ datamgr.Submission) int64 {
+	return j.live - j.ended.Load() + j.weight - j.unweighed.Load()
+}
 
 // generation is the context of the kernels between two Cancels.
 type generation struct {
@@ -313,6 +316,7 @@ type worker struct {
 	}
 	job        *Job  // the job that ended counts for
 	ended      int64 // tasks of job that ended, not yet added to it
+	unweighed  int64 // what they counted beyond one each, not yet added to it either
 	slow       bool  // the last task that was timed took long
 	scratch    []scratch
 	inBareCall bool // callBare runs, for the task of tc: it passes tc to the kernel

@@ -344,7 +344,7 @@ const (
 func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
 	rt := j.rt
 	n := j.live - j.ended.Load()
-	room := j.window - n - j.heavy.Load()
+	room := j.window - j.inFlight(sub)
 	j.look = j.submitted + j.every
 	if j.opt.Bounded {
 		j.look = j.submitted + min(j.every, max(room, 1))
