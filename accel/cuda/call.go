@@ -115,7 +115,7 @@ static CUresult sp_copy_rows(const sp_rows *rows, uintptr_t stream) {
 }
 
 static CUresult sp_launch(uintptr_t f, const unsigned *grid, const unsigned *block, unsigned shared, uintptr_t stream, uint64_t *params, int n) {
-	void *p[64];
+	void *p[256]; // maxParams
 	for (int i = 0; i < n; i++)
 		p[i] = &params[i];
 	return cuLaunchKernel((CUfunction)f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, (CUstream)stream, p, NULL);
@@ -138,6 +138,7 @@ static CUresult sp_host_alloc(uint64_t *p, size_t n) {
 static CUresult sp_host_free(uint64_t p) { return cuMemFreeHost((void *)p); }
 static CUresult sp_host_register(uint64_t p, size_t n) { return cuMemHostRegister((void *)p, n, CU_MEMHOSTREGISTER_PORTABLE); }
 static CUresult sp_host_unregister(uint64_t p) { return cuMemHostUnregister((void *)p); }
+static CUresult sp_func_static(uintptr_t f, int *bytes) { return cuFuncGetAttribute(bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, (CUfunction)f); }
 static CUresult sp_func_shared(uintptr_t f, int bytes) { return cuFuncSetAttribute((CUfunction)f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes); }
 */
 import "C"
@@ -198,7 +199,7 @@ func copyRows(s cu.Stream, dst, src uint64, r *rows) error {
 }
 
 // maxParams is the number of parameters of a kernel.
-const maxParams = 64
+const maxParams = 256
 
 func launch(s cu.Stream, f uintptr, grid, block [3]C.uint, shared int, params *[maxParams]uint64, n int) error {
 	return failed("cuLaunchKernel", C.sp_launch(C.uintptr_t(f), &grid[0], &block[0], C.uint(shared), streamHandle(s), (*C.uint64_t)(&params[0]), C.int(n)))
@@ -222,6 +223,13 @@ func loadModule(image string) (cu.Module, string, error) {
 	var m C.CUmodule
 	err := failed("cuModuleLoadDataEx", C.sp_load(&m, text, log, size))
 	return makeModule(m), C.GoString(log), err
+}
+
+// staticShared returns the bytes of shared memory that a kernel declares.
+func staticShared(f uintptr) (int, error) {
+	var n C.int
+	err := failed("cuFuncGetAttribute", C.sp_func_static(C.uintptr_t(f), &n))
+	return int(n), err
 }
 
 func setShared(f uintptr, bytes int) error {

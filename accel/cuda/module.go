@@ -62,10 +62,14 @@ func (m *Module) Function(name string) (*Function, error) {
 		}
 		f.f = functionHandle(fn)
 		if m.dev.block > freeShared {
-			if err := setShared(f.f, m.dev.block); err != nil {
+			static, err := staticShared(f.f) // it counts towards the device's bound
+			if err == nil {
+				f.shared = m.dev.block - static
+				err = setShared(f.f, f.shared)
+			}
+			if err != nil {
 				return m.dev.check("", err)
 			}
-			f.shared = m.dev.block
 		}
 		return nil
 	})

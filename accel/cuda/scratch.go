@@ -22,6 +22,15 @@ type scratch struct {
 // needWork makes s.work at least so large, on the device's context.
 func (s *Stream) needWork(bytes int64) error { return s.need(&s.work, bytes) }
 
+// Work returns bytes of the device's memory for intermediate results of kernels. Kernels on the
+// stream may use it until the next call asks for more; those of this package use the same memory.
+func (s *Stream) Work(bytes int64) (unsafe.Pointer, error) {
+	if err := s.begin(func() error { return s.needWork(bytes) }); err != nil {
+		return nil, err
+	}
+	return s.work.ptr, nil
+}
+
 func (s *Stream) need(b *scratch, bytes int64) error {
 	if bytes <= b.bytes {
 		return nil

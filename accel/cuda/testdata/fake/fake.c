@@ -23,6 +23,7 @@
 #include "fake.h"
 
 #define DEVICES 8
+#define DECLARED_SHARED 16384 /* bytes of shared memory that every kernel declares */
 #define EDGE 256 /* bytes before and behind an allocation that nobody may write */
 
 enum { MEND = 0, FAIL_ALLOC = 1, FAIL_COPY = 2, LOSE = 3, FAIL_LAUNCH = 4, CRASH = 5 };
@@ -52,7 +53,7 @@ typedef struct op {
 	/* KERNEL */
 	launch launch;
 	CUfunction function;
-	uint64_t params[64];
+	uint64_t params[256];
 	/* RECORD, WAIT */
 	CUevent event;
 	uint64_t number;
@@ -651,7 +652,7 @@ struct CUmod_st {
 CUresult cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned int n, CUjit_option *o, void **v) {
 	ENTER;
 	const char *text = image;
-	if (strncmp(text, "//", 2) || !strstr(text, ".version")) {
+	if (strncmp(text, "//", 2) || !strstr(text, ".version") || strstr(text, "no PTX")) {
 		for (unsigned i = 0; i < n; i++)
 			if (o[i] == CU_JIT_ERROR_LOG_BUFFER)
 				strcpy(v[i], "ptxas fake, line 1; fatal   : Parsing error");
@@ -674,10 +675,16 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
 	*f = (CUfunction)fake_kernel(name);
 	LEAVE(*f && strstr(m->text, entry) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
+CUresult cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction f) {
+	(void)f;
+	ENTER;
+	*v = DECLARED_SHARED;
+	LEAVE(a == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) {
 	(void)f;
 	ENTER;
-	LEAVE(a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && v <= 65536 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+	LEAVE(a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && v <= 65536 - DECLARED_SHARED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra) {
 	(void)extra;
