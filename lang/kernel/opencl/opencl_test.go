@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	driver "github.com/starpush/starpush/accel/opencl"
@@ -50,50 +49,11 @@ func openStream(t *testing.T) *driver.Stream {
 	return nil
 }
 
-// ram is the memory of operands that are on no device.
-var ram = accel.NewHeap("ram", 1<<40)
-
-// runOnDevice runs d on copies of the operands in the memory of the device, each inside a
-// larger allocation, and copies them back.
-func runOnDevice(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.Scalar) (err error) {
-	mem := s.Device().Memory()
-	there := make([]*iface.Buffer, len(list))
-	var back []accel.Copy
-	for k, b := range list {
-		n, size := b.Len(), int64(b.Elem.Size())
-		if b.Rank >= 2 { // from the first element to the last
-			n = 1
-			for axis := range b.Rank {
-				n += (b.Dim[axis] - 1) * b.Stride[axis]
-			}
-		}
-		bytes, before := int64(n)*size, 3*size
-		p, err := mem.Alloc(bytes + before)
-		if err != nil {
-			return err
-		}
-		defer mem.Free(p, bytes+before)
-		c := *b
-		c.Ptr = unsafe.Add(p, before)
-		there[k] = &c
-		to := accel.Copy{Dst: accel.Place{Mem: mem, Ptr: c.Ptr}, Src: accel.Place{Mem: ram, Ptr: b.Ptr}, Bytes: bytes}
-		for i := range to.Count {
-			to.Count[i] = 1
-		}
-		if err := s.Copy(&to); err != nil {
-			return err
-		}
-		from := to
-		from.Dst, from.Src = to.Src, to.Dst
-		back = append(back, from)
-	}
-	err = d.Run(s, &kerneltest.Task{Ctx: context.Background(), Bufs: there, Scalars: args})
-	for k := range back {
-		if e := s.Copy(&back[k]); err == nil {
-			err = e
-		}
-	}
-	return errors.Join(err, s.Sync())
+// runOnDevice runs d on copies of the operands in the memory of the device.
+func runOnDevice(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.Scalar) error {
+	return kerneltest.OnDevice(s, s.Device().Memory(), list, func(list []*iface.Buffer) error {
+		return d.Run(s, &kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: args})
+	})
 }
 
 // closeEnough reports whether two results agree but for the last bits of floats.
