@@ -63,9 +63,11 @@ var inLang = []string{"lang/diag/diagtest", "lang", "lang/interp", "lang/check",
 // rest of lang imports lang/kernel alone. lang/kernel/elementary is no stage: scripts
 // compute with it, too.
 var inKernel = map[string][]string{
-	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/llvm", "lang/kernel/opencl"},
-	"lang/kernel/opencl":     {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/cpu"},
-	"lang/kernel/llvm":       {"lang/kernel/ir", "lang/kernel/cpu", "lang/kernel/elementary"},
+	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/llvm", "lang/kernel/opencl", "lang/kernel/cuda"},
+	"lang/kernel/opencl":     {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/steps", "lang/kernel/cpu"},
+	"lang/kernel/cuda":       {"lang/kernel/ir", "lang/kernel/llvm"},
+	"lang/kernel/llvm":       {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/steps", "lang/kernel/cpu", "lang/kernel/elementary"},
+	"lang/kernel/steps":      {"lang/kernel/ir", "lang/kernel/analysis"},
 	"lang/kernel/cpu":        {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/elementary"},
 	"lang/kernel/analysis":   {"lang/kernel/ir"},
 	"lang/kernel/lower":      {"lang/kernel/ir"},

@@ -70,9 +70,15 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
 		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version}
-	if d, err := kernel.OpenCL(code); err == nil {
-		k.On = map[string][]engine.Impl{"opencl": {runOpenCL(d)}}
-	} else {
+	k.On = map[string][]engine.Impl{}
+	d, err := kernel.OpenCL(code)
+	if err == nil {
+		k.On["opencl"] = []engine.Impl{runOpenCL(d)}
+	}
+	if run, err := kernel.CUDA(code); err == nil {
+		k.On["cuda"] = []engine.Impl{func(c *engine.TaskContext) error { return run(c.Stream(), c) }}
+	}
+	if len(k.On) == 0 {
 		p.codelets.home[k] = err
 	}
 	for _, q := range o.Sig.Params {
@@ -143,12 +149,17 @@ func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 // that the body can be compiled for.
 func BodyKinds(o *types.Object) (kinds []string, why error) {
 	code, why := compiled(o)
-	if code != nil {
-		if _, why = kernel.OpenCL(code); why == nil {
-			return []string{"cpu", "opencl"}, nil
-		}
+	kinds = []string{"cpu"}
+	if code == nil {
+		return kinds, why
 	}
-	return []string{"cpu"}, why
+	if _, why = kernel.OpenCL(code); why == nil {
+		kinds = append(kinds, "opencl")
+	}
+	if kernel.HasCUDA(code) == nil {
+		kinds = append(kinds, "cuda")
+	}
+	return kinds, why
 }
 
 // SlowLoops lists the loops of a codelet of the script that a CPU runs one round at a

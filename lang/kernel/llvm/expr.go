@@ -111,17 +111,12 @@ func (w *writer) operand(k int) *operand {
 		return o
 	}
 	o := &operand{}
-	read := func(word int, typ string) string {
-		at, name := w.name(), w.name()
-		fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n  %s = load %s, ptr %s, align 8\n", at, headWords+k*cpu.OperandWords+word, name, typ, at)
-		return name
-	}
-	o.ptr = read(cpu.WordPtr, "ptr")
+	word := headWords + k*cpu.OperandWords
+	o.ptr = w.pointer(word + cpu.WordPtr)
 	for a := range 3 {
-		o.dim[a] = read(cpu.WordDim0+a, "i64")
-		o.off[a] = read(cpu.WordOff0+a, "i64")
+		o.dim[a], o.off[a] = w.word(word+cpu.WordDim0+a), w.word(word+cpu.WordOff0+a)
 	}
-	o.stride[0], o.stride[1] = read(cpu.WordStride0, "i64"), read(cpu.WordStride1, "i64")
+	o.stride[0], o.stride[1] = w.word(word+cpu.WordStride0), w.word(word+cpu.WordStride1)
 	o.row = o.stride[0]
 	w.operands[k] = o
 	return o

@@ -11,7 +11,7 @@ import (
 
 // fold writes a fold.
 func (w *writer) fold(e *ir.Expr, p place) value {
-	if p.width(e) > 0 {
+	if p.width(e) > 0 || w.thread != nil && w.thread.differs(e) {
 		return w.foldInOrder(e, p)
 	}
 	alone := place{checked: p.checked}
@@ -48,9 +48,9 @@ func (w *writer) combine(reduce ir.Op, x, y value) value {
 	return w.choose(w.comparison(ir.OpGt, y, x), y, x)
 }
 
-// foldInOrder writes a fold in lanes, whose values each lane combines one after another.
+// foldInOrder writes a fold in lanes, or in a thread, which combines its values one after another.
 func (w *writer) foldInOrder(e *ir.Expr, p place) value {
-	width := p.lanes.width
+	width := p.width(e)
 	d := w.domain(e.Domain, p)
 	sum := w.spread(neutral(e), width)
 	at := w.alloca(sum.llvm())

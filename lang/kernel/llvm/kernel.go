@@ -42,15 +42,7 @@ func write(fn *ir.Func) (w *writer, err error) {
 			panic(r)
 		}
 	}()
-	own := *fn
-	own.Slots = slices.Clone(fn.Slots) // some are added
-	w = &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, known: map[*ir.Expr]limits{}, locals: map[local]string{},
-		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
-	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
-		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {
-			w.lets[st.Slot] = st.Value
-		}
-	})
+	w = newWriter(fn)
 	word := func(name string, n int) {
 		fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n", name, n)
 	}
@@ -60,24 +52,39 @@ func write(fn *ir.Func) (w *writer, err error) {
 	fmt.Fprintf(&w.entry, "  %%pause = load ptr, ptr %%pause.at\n  %%left = alloca i64\n")
 	w.emit("store i64 %d, ptr %%left", budget)
 	for _, slot := range fn.Scalars {
-		if slot < 0 {
-			continue
-		}
-		at := w.ins("getelementptr i64, ptr %%words, i64 %d", headWords+len(fn.Operands)*cpu.OperandWords+slot)
-		switch t := fn.Slots[slot].Type; {
-		case t.IsFloat():
-			v := value{name: w.ins("load double, ptr %s", at), typ: ir.F64}
-			w.set(slot, w.convert(v, t))
-		case t == ir.Bool:
-			v := value{name: w.ins("load i64, ptr %s", at), typ: ir.I64}
-			w.set(slot, w.compare("icmp ne", v, intValue(0)))
-		default:
-			v := value{name: w.ins("load i64, ptr %s", at), typ: ir.I64}
-			w.set(slot, w.convert(v, t))
+		if slot >= 0 {
+			w.setFromWord(slot)
 		}
 	}
 	w.stmts(fn.Body, place{})
 	return w, nil
+}
+
+// newWriter returns the writer of a body.
+func newWriter(fn *ir.Func) *writer {
+	own := *fn
+	own.Slots = slices.Clone(fn.Slots) // some are added
+	w := &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, known: map[*ir.Expr]limits{}, locals: map[local]string{},
+		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
+	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
+		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {
+			w.lets[st.Slot] = st.Value
+		}
+	})
+	return w
+}
+
+// setFromWord sets a local to its word of the run.
+func (w *writer) setFromWord(slot int) {
+	v := value{name: w.word(headWords + len(w.fn.Operands)*cpu.OperandWords + slot), typ: ir.I64}
+	switch t := w.fn.Slots[slot].Type; {
+	case t.IsFloat():
+		w.set(slot, w.convert(w.cast("bitcast", v, ir.F64), t))
+	case t == ir.Bool:
+		w.set(slot, w.compare("icmp ne", v, intValue(0)))
+	default:
+		w.set(slot, w.convert(v, t))
+	}
 }
 
 // Kernel is the machine code of a body. It is immutable and safe for concurrent use.
@@ -193,19 +200,22 @@ func (k *Kernel) Run(t ir.Task) error {
 	}
 	err = r.cause
 	if result == failed {
-		f, number := &k.faults[r.words[wordSite]], int64(r.words[wordNumber])
-		switch f.kind {
-		case outOfBounds:
-			err = o.OutOfBounds(f.at, f.axis, number)
-		case zeroDivision:
-			err = o.ZeroDivision(f.at)
-		default:
-			err = o.NegativePower(f.at, number)
-		}
+		err = faultError(o, &k.faults[r.words[wordSite]], int64(r.words[wordNumber]))
 	}
 	r.task = nil
 	k.pool.Put(r)
 	return err
+}
+
+// faultError returns the error of a fault with a number.
+func faultError(o cpu.Bound, f *fault, number int64) error {
+	switch f.kind {
+	case outOfBounds:
+		return o.OutOfBounds(f.at, f.axis, number)
+	case zeroDivision:
+		return o.ZeroDivision(f.at)
+	}
+	return o.NegativePower(f.at, number)
 }
 
 // runs are the states that machine code may call back for, by key.

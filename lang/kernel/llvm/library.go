@@ -39,6 +39,7 @@ type Library struct {
 	functions map[string]uintptr
 	processor string
 	features  string
+	hasNVPTX  bool
 
 	mu struct {
 		sync.Mutex
@@ -118,6 +119,18 @@ func (l *Library) initialise() error {
 	}
 	for _, n := range functionNames[:4] {
 		l.call(n)
+	}
+	l.hasNVPTX = true
+	var nvptx []uintptr
+	for _, n := range []string{"LLVMInitializeNVPTXTargetInfo", "LLVMInitializeNVPTXTarget", "LLVMInitializeNVPTXTargetMC", "LLVMInitializeNVPTXAsmPrinter"} {
+		f, err := purego.Dlsym(l.handle, n)
+		l.hasNVPTX = l.hasNVPTX && err == nil
+		nvptx = append(nvptx, f)
+	}
+	for _, f := range nvptx {
+		if l.hasNVPTX {
+			purego.SyscallN(f)
+		}
 	}
 	// A fatal error ends the process when its handler returns, so the handler does not. The
 	// thread and what it holds are lost, and Compile refuses further work.
@@ -209,9 +222,30 @@ func (l *Library) message(p uintptr) string {
 // cText returns s as a C string.
 func cText(s string) *byte { return unsafe.StringData(s + "\x00") }
 
+// target is what the library makes code for.
+type target struct {
+	triple, processor, features string
+	file                        uintptr // one of LLVM's kinds of files
+}
+
+const assemblyFile, objectFile = 0, 1
+
 // Compile compiles a module to an object file for this processor. It does not return
 // before the library has, and the library cannot be interrupted: bodies take 5 to 50 ms.
 func (l *Library) Compile(text string) (object []byte, err error) {
+	return l.compileFor(text, target{"", l.processor, l.features, objectFile})
+}
+
+// PTX compiles a module to PTX, for NVIDIA devices of compute capability 7.5 and later.
+func (l *Library) PTX(text string) (string, error) {
+	if !l.hasNVPTX {
+		return "", fmt.Errorf("%s makes no code for NVIDIA devices", l.name)
+	}
+	out, err := l.compileFor(text, target{"nvptx64-nvidia-cuda", "sm_75", "", assemblyFile})
+	return string(out), err
+}
+
+func (l *Library) compileFor(text string, to target) (out []byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.broken != nil {
@@ -222,11 +256,11 @@ func (l *Library) Compile(text string) (object []byte, err error) {
 		defer close(done)
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		object, err = l.compile(text)
+		out, err = l.compile(text, to)
 	}()
 	select {
 	case <-done:
-		return object, err
+		return out, err
 	case msg := <-l.fatal:
 		l.mu.broken = fmt.Errorf("LLVM ended with a fatal error: %s", msg)
 		return nil, l.mu.broken
@@ -241,7 +275,7 @@ var diagnostics struct {
 	f    uintptr
 }
 
-func (l *Library) compile(text string) ([]byte, error) {
+func (l *Library) compile(text string, to target) ([]byte, error) {
 	diagnostics.once.Do(func() {
 		diagnostics.f = purego.NewCallback(func(info, _ uintptr) uintptr {
 			if l.call("LLVMGetDiagInfoSeverity", info)&0xFF == 0 { // an error
@@ -266,12 +300,15 @@ func (l *Library) compile(text string) ([]byte, error) {
 		return nil, fmt.Errorf("LLVM refuses the module: %s", l.message(msg))
 	}
 	l.call("LLVMDisposeMessage", msg)
-	triple := l.call("LLVMGetDefaultTargetTriple")
-	defer l.call("LLVMDisposeMessage", triple)
+	triple := uintptr(unsafe.Pointer(cText(to.triple)))
+	if to.triple == "" {
+		triple = l.call("LLVMGetDefaultTargetTriple")
+		defer l.call("LLVMDisposeMessage", triple)
+	}
 	if uint32(l.call("LLVMGetTargetFromTriple", triple, uintptr(unsafe.Pointer(&target)), uintptr(unsafe.Pointer(&msg)))) != 0 {
 		return nil, fmt.Errorf("LLVM has no target: %s", l.message(msg))
 	}
-	processor, features := uintptr(unsafe.Pointer(cText(l.processor))), uintptr(unsafe.Pointer(cText(l.features)))
+	processor, features := uintptr(unsafe.Pointer(cText(to.processor))), uintptr(unsafe.Pointer(cText(to.features)))
 	const aggressive, positionIndependent, defaultModel = 3, 2, 0
 	machine := l.call("LLVMCreateTargetMachine", target, triple, processor, features, aggressive, positionIndependent, defaultModel)
 	defer l.call("LLVMDisposeTargetMachine", machine)
@@ -281,8 +318,8 @@ func (l *Library) compile(text string) ([]byte, error) {
 	l.call("LLVMSetTarget", module, triple)
 	for f := l.call("LLVMGetFirstFunction", module); f != 0; f = l.call("LLVMGetNextFunction", f) {
 		if uint32(l.call("LLVMIsDeclaration", f)) == 0 {
-			l.call("LLVMAddTargetDependentFunctionAttr", f, uintptr(unsafe.Pointer(cText("target-cpu"))), uintptr(unsafe.Pointer(cText(l.processor))))
-			l.call("LLVMAddTargetDependentFunctionAttr", f, uintptr(unsafe.Pointer(cText("target-features"))), uintptr(unsafe.Pointer(cText(l.features))))
+			l.call("LLVMAddTargetDependentFunctionAttr", f, uintptr(unsafe.Pointer(cText("target-cpu"))), uintptr(unsafe.Pointer(cText(to.processor))))
+			l.call("LLVMAddTargetDependentFunctionAttr", f, uintptr(unsafe.Pointer(cText("target-features"))), uintptr(unsafe.Pointer(cText(to.features))))
 		}
 	}
 	options := l.call("LLVMCreatePassBuilderOptions")
@@ -292,8 +329,7 @@ func (l *Library) compile(text string) ([]byte, error) {
 		defer l.call("LLVMDisposeErrorMessage", text)
 		return nil, fmt.Errorf("LLVM cannot optimise the module: %s", goString(text))
 	}
-	const objectFile = 1
-	if uint32(l.call("LLVMTargetMachineEmitToMemoryBuffer", machine, module, objectFile, uintptr(unsafe.Pointer(&msg)), uintptr(unsafe.Pointer(&buffer)))) != 0 {
+	if uint32(l.call("LLVMTargetMachineEmitToMemoryBuffer", machine, module, to.file, uintptr(unsafe.Pointer(&msg)), uintptr(unsafe.Pointer(&buffer)))) != 0 {
 		return nil, fmt.Errorf("LLVM makes no machine code: %s", l.message(msg))
 	}
 	defer l.call("LLVMDisposeMemoryBuffer", buffer)

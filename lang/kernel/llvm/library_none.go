@@ -27,6 +27,9 @@ func (l *Library) String() string { return "" }
 // Compile is not called: there is no Library.
 func (l *Library) Compile(text string) ([]byte, error) { return nil, errors.ErrUnsupported }
 
+// PTX is not called: there is no Library.
+func (l *Library) PTX(text string) (string, error) { return "", errors.ErrUnsupported }
+
 func (l *Library) record() (libraryRecord, error) { return libraryRecord{}, errors.ErrUnsupported }
 
 func trusted(string) error { return errors.ErrUnsupported }

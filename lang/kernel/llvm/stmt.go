@@ -139,7 +139,13 @@ func (w *writer) ifStmt(st *ir.Stmt, p place) {
 	cond := w.expr(st.Value, p)
 	side := func(in string, list []*ir.Stmt, p place) {
 		yes, end := w.label("if"), w.label("end")
-		w.branch(in, yes, end)
+		if w.thread != nil {
+			// Else LLVM makes selects of small blocks: mandel takes 2.46 ms instead of 1.03 on an
+			// NVIDIA H200, whose threads jump together.
+			w.rarely(w.not(value{name: in, typ: ir.Bool}).name, end, yes)
+		} else {
+			w.branch(in, yes, end)
+		}
 		w.start(yes)
 		w.stmts(list, p)
 		w.jump(end)
@@ -199,7 +205,7 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 		w.jump(head)
 		w.start(out)
 	}
-	if !innermost || fixed && rounds <= shortLoop {
+	if !innermost || fixed && rounds <= shortLoop || w.thread != nil {
 		count(n)
 		return
 	}
@@ -220,8 +226,12 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 	w.start(out)
 }
 
-// spend takes n from the budget, and calls the program if nothing is left.
+// spend takes n from the budget, and calls the program if nothing is left. Kernels of devices
+// have no budget.
 func (w *writer) spend(n value) {
+	if w.thread != nil {
+		return
+	}
 	left := w.ins("sub i64 %s, %s", w.ins("load i64, ptr %%left"), n.name)
 	w.emit("store i64 %s, ptr %%left", left)
 	over, next, stop := w.label("over"), w.label("next"), w.label("stop")

@@ -59,7 +59,8 @@ type writer struct {
 	rows     map[int]bool // locals that rows of lanes, written side by side, have each for itself
 	known    map[*ir.Expr]limits
 	notes    []Note
-	row      int // the current of these rows
+	row      int     // the current of these rows
+	thread   *thread // of a kernel for devices; nil on the processor
 }
 
 // local is the memory of a local: one for its value as a scalar, or in the first lane, and
@@ -384,10 +385,40 @@ func (w *writer) guard(p place, bad value, f fault, v value) {
 	if v.typ != ir.I64 {
 		v = w.convert(v, ir.I64)
 	}
-	w.emit("store i64 %d, ptr %%site", len(w.faults)-1)
-	w.emit("store i64 %s, ptr %%number", v.name)
-	w.emit("ret i32 %d", failed)
+	if w.thread != nil {
+		w.failThread(len(w.faults)-1, v)
+	} else {
+		w.emit("store i64 %d, ptr %%site", len(w.faults)-1)
+		w.emit("store i64 %s, ptr %%number", v.name)
+		w.emit("ret i32 %d", failed)
+	}
 	w.start(next)
+}
+
+// word returns word n of a run.
+func (w *writer) word(n int) string {
+	if w.thread != nil {
+		return w.thread.word(n)
+	}
+	at, name := w.name(), w.name()
+	fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n  %s = load i64, ptr %s, align 8\n", at, n, name, at)
+	return name
+}
+
+// pointer returns word n of a run as the address of elements.
+func (w *writer) pointer(n int) string { return w.global(w.word(n)) }
+
+// global returns an address, an i64 that the entry block has, as a pointer.
+func (w *writer) global(address string) string {
+	name := w.name()
+	if w.thread == nil || !w.thread.nvptx {
+		fmt.Fprintf(&w.entry, "  %s = inttoptr i64 %s to ptr\n", name, address)
+		return name
+	}
+	// loads and stores of global memory are faster than those of memory of any kind
+	global := w.name()
+	fmt.Fprintf(&w.entry, "  %s = inttoptr i64 %s to ptr addrspace(1)\n  %s = addrspacecast ptr addrspace(1) %s to ptr\n", global, address, name, global)
+	return name
 }
 
 // function returns the text of the module.
@@ -396,6 +427,13 @@ func (w *writer) function() string {
 	fmt.Fprintf(&b, "define i32 @%s(ptr %%words) #0 {\nentry:\n%s", entryName, w.entry.String())
 	fmt.Fprintf(&b, "  br label %%body\nbody:\n%s", w.code.String())
 	fmt.Fprintf(&b, "  ret i32 %d\n}\n", ended)
+	b.WriteString(w.others())
+	return b.String()
+}
+
+// others returns the text of the module without its functions for bodies.
+func (w *writer) others() string {
+	var b strings.Builder
 	var names []string
 	for n := range w.declares {
 		names = append(names, n)

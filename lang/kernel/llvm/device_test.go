@@ -1,0 +1,243 @@
+//go:build linux && amd64
+
+package llvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+)
+
+// loopLauncher runs the kernels of a body on the processor, each with some threads that run one
+// after another.
+type loopLauncher struct {
+	code   *code
+	rng    *rand.Rand
+	memory []uint64
+}
+
+func (l *loopLauncher) Memory(bytes int64) (uint64, error) {
+	if n := int(bytes+7) / 8; n > len(l.memory) {
+		l.memory = make([]uint64, n)
+		for k := range l.memory {
+			l.memory[k] = 0x5555_5555_5555_5555
+		}
+	}
+	return uint64(uintptr(unsafe.Pointer(&l.memory[0]))), nil
+}
+
+func (l *loopLauncher) Launch(kernel int, x, y int64, params []uint64) error {
+	threads := func(rounds int64) uint64 {
+		n := []uint64{1, 3, 8, 32}[l.rng.IntN(4)]
+		if rounds >= 0 {
+			n = min(n, uint64(rounds)+1)
+		}
+		return n
+	}
+	words := append([]uint64{uint64(kernel), threads(x), threads(y)}, params...)
+	if kernel == 0 {
+		words[1], words[2] = 1, 1
+	}
+	l.code.call(unsafe.Pointer(&words[0]))
+	runtime.KeepAlive(words)
+	return nil
+}
+
+func (l *loopLauncher) Read(from uint64, to []uint64) error {
+	copy(to, unsafe.Slice((*uint64)(*(*unsafe.Pointer)(unsafe.Pointer(&from))), len(to)))
+	return nil
+}
+
+// onLoops compiles the kernels of a body for the processor. The function runs them for a task.
+func onLoops(l *Library, fn *ir.Func, seed uint64) (func(t ir.Task) error, error) {
+	d, err := newDevice(fn, false)
+	if err != nil {
+		return nil, err
+	}
+	object, err := l.Compile(d.Text())
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, d.Text())
+	}
+	c, err := loadCode(object)
+	if err != nil {
+		return nil, err
+	}
+	launcher := &loopLauncher{code: c, rng: rand.New(rand.NewPCG(seed, 1))}
+	return func(t ir.Task) error {
+		defer runtime.KeepAlive(launcher)
+		return d.Run(t, launcher)
+	}, nil
+}
+
+// TestDeviceRandomBodies runs the kernels of random bodies on the processor, and compares the
+// values with those of strips, and of the first fault of a loop.
+func TestDeviceRandomBodies(t *testing.T) {
+	l := library(t)
+	for name, generate := range map[string]func(t *testing.T, seed uint64) *kerneltest.Body{
+		"bodies": func(t *testing.T, seed uint64) *kerneltest.Body { return kerneltest.NewBody(t, seed, false) },
+		"inside": func(t *testing.T, seed uint64) *kerneltest.Body { return kerneltest.NewBody(t, seed, true) },
+		"loops":  kerneltest.NewLoopsBody,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran, faults, bodies, refused := 0, 0, 0, map[string]int{}
+			begin := time.Now()
+			for seed := *seedFlag; ; seed++ {
+				if *soakFlag > 0 && time.Since(begin) > *soakFlag || *soakFlag == 0 && bodies == *countFlag/3 { // compiling takes most of the time
+					break
+				}
+				bodies++
+				b := generate(t, seed)
+				if b == nil {
+					continue
+				}
+				run, err := onLoops(l, b.Func, seed)
+				if err != nil {
+					if strings.Contains(err.Error(), "LLVM") {
+						t.Fatalf("seed %d: %v\n%s", seed, err, b.Source)
+					}
+					refused[err.Error()]++
+					continue
+				}
+				ran++
+				p := cpu.Compile(b.Func)
+				want := outcomeOf(t, b, func(task *kerneltest.Task) error { return p.RunTask(task, nil) })
+				got := outcomeOf(t, b, func(task *kerneltest.Task) error { return run(task) })
+				if want.fault != "" {
+					faults++
+				}
+				if (got.fault != "") != (want.fault != "") {
+					t.Fatalf("seed %d: the fault is %q at %v, and in strips %q at %v\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source)
+				}
+				for i := range want.cells {
+					if want.fault == "" && got.cells[i] != want.cells[i] {
+						t.Fatalf("seed %d: cell %d is %x, and in strips %x\n%s", seed, i/2, got.cells[i], want.cells[i], b.Source)
+					}
+				}
+			}
+			t.Logf("%d bodies from seed %d on, %d of them ran, %d faulted; refused: %v", bodies, *seedFlag, ran, faults, refused)
+		})
+	}
+}
+
+// deviceBodies are bodies with each kind of step; LoopCodelet has their operands.
+var deviceBodies = []string{
+	"each i in y { y[i] = x[i] * 2.0 + y[i] }",
+	"each i in y { y[i] = x[k[i]] }",
+	"each i in y { y[i] = sum j in x { x[j] * y[i] } }",
+	"each i in y { y[i] = sum j in 0..n { x[j] } }",
+	"each i in y { let s = 0.0\n for j in k[i]..k[i] + 2 { s += x[j] }\n y[i] = s }",
+	"v = sum i in x { x[i] * x[i] }",
+	"v = prod i in x { x[i] + 1.0 }",
+	"v = max i in x { abs(x[i]) }",
+	"v += sum i, j in A { A[i, j] * B[j, i] }",
+	"v = sum i in 0..9 { sum j in 0..n { A[i, j] } }",
+	"let a = sum i in x { x[i] }\n let b = a * 2.0 + float(n)\n each i in y { y[i] = y[i] - b }\n v = b",
+	"let m = x[0]\n each i in y { y[i] += m }",
+	"if x[0] > 0.0 { each i in y { y[i] = 1.0 } } else { each i in y { y[i] = -1.0 }\n v = 3.0 }",
+	"for l in 0..9 { each j in y { y[j] = y[j] * 0.5 + x[l % x.n] } }",
+	"let c = 0.0\n for l in 0..4 { each j in y { y[j] += c }\n c = c + (sum j in y { y[j] })\n v = c }",
+	"for l in 1..9 { if x[l % x.n] > 0.0 { each j in y { y[j] = A[l, j] } }\n v += float(l) }",
+	"each i, j in A { A[i, j] = A[i, j] + B[j, i] }",
+	"each i, j in A { A[i, j] = sum l in 0..n { x[l] * float(j) + B[l, i] } }",
+	"for i in 0..n { y[i] = x[n - 1 - i] }",
+	"each i in u { u[i] = u[i] // (u[i] - 4) }",
+	"each i in y { y[i] = exp(x[i]) + sin(y[i] * 1.0e6) + round(x[i] * 5.5) + x[i] % 0.3 }",
+}
+
+// TestDeviceBodies runs bodies with each kind of step on sizes around those of strips and groups.
+func TestDeviceBodies(t *testing.T) {
+	l := library(t)
+	for _, body := range deviceBodies {
+		fn := kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body), nil)
+		run, err := onLoops(l, fn, 1)
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		p := cpu.Compile(fn)
+		for _, n := range []int{1, 2, 7, 8, 9, 63, 511, 512, 513, 1031} {
+			var values [2][]float64
+			var faults [2]string
+			for way, f := range []func(t *kerneltest.Task) error{func(t *kerneltest.Task) error { return p.RunTask(t, nil) }, func(t *kerneltest.Task) error { return run(t) }} {
+				list, read := kerneltest.LoopData(n)
+				err := f(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(n))}})
+				var fault *cpu.Fault
+				if errors.As(err, &fault) {
+					faults[way] = fault.Error() + " " + kerneltest.At(fault.Span) + " " + fault.Index
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				values[way] = read()
+			}
+			if faults[0] != faults[1] {
+				t.Errorf("%s: n = %d: %q, and in strips %q", body, n, faults[1], faults[0])
+				continue
+			}
+			for i, v := range values[0] {
+				if faults[0] == "" && math.Float64bits(v) != math.Float64bits(values[1][i]) {
+					t.Errorf("%s: n = %d: value %d is %v, and in strips %v", body, n, i, values[1][i], v)
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestPTX makes PTX of bodies, which must not contract operations nor round them in another way,
+// and assembles it where NVIDIA's assembler is.
+func TestPTX(t *testing.T) {
+	l := library(t)
+	ptxas, _ := exec.LookPath("ptxas")
+	for k, body := range deviceBodies {
+		d, err := NewDevice(kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body), nil))
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		text, err := l.PTX(d.Text())
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", body, err, d.Text())
+		}
+		for _, name := range d.Kernels() {
+			if !strings.Contains(text, ".entry "+name+"(") {
+				t.Errorf("%s: no entry %s", body, name)
+			}
+		}
+		for _, bad := range []string{"add.f64", "mul.f64", "sub.f64", "div.approx", "sqrt.approx", "div.full", ".ftz", ".extern"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: the code has %s", body, bad)
+			}
+		}
+		if strings.Contains(text, "fma.") && !strings.Contains(body, "exp") && !strings.Contains(body, "sin") {
+			t.Errorf("%s: the code contracts operations", body)
+		}
+		if dir := os.Getenv("STARPUSH_PTX_DIR"); dir != "" {
+			os.WriteFile(filepath.Join(dir, fmt.Sprintf("body%d.ptx", k)), []byte(text), 0o644)
+		}
+		if ptxas == "" {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "body.ptx")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(ptxas, "-arch=sm_80", "-o", os.DevNull, file).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", body, err, out)
+		}
+	}
+}
