@@ -515,9 +515,11 @@ for k in 0..10 { insert add(RW x) }
 print(x)
 `
 	for name, body := range map[string]string{
-		"sum":  "each k in x { x[k] = sum i in 0..1_000_000_000_000 { 1.0 / (float(i) + 1.0) } }",
-		"for":  "for i in 0..1_000_000_000_000 { x[0] = x[0] * 0.5 + 1.0 }",
-		"each": "for i in 0..1_000_000_000_000 { each k in x { x[k] = sqrt(x[k]) } }",
+		"sum":           "each k in x { x[k] = sum i in 0..1_000_000_000_000 { 1.0 / (float(i) + 1.0) } }",
+		"for":           "for i in 0..1_000_000_000_000 { x[0] = x[0] * 0.5 + 1.0 }",
+		"while":         "let k = 0.0; while k >= 0.0 { k += 1.0 }; x[0] = k",
+		"while in each": "each k in x { while x[k] >= 0.0 { x[k] += 1.0 } }",
+		"each":          "for i in 0..1_000_000_000_000 { each k in x { x[k] = sqrt(x[k]) } }",
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt := lang.Must(engine.New(engine.Options{Workers: 1}))

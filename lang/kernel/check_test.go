@@ -82,6 +82,16 @@ count = 2
 		// names
 		{"v = alpha", "E0604 2:5 a codelet body cannot use `alpha`, which is a param of the script"},
 		{"v = helper(1)", ""},
+		// jumps
+		{"each i in x { y[i] = 0.0\nif x[i] < 0.0 { continue }\ny[i] = x[i] }", ""},
+		{"each i in x { if x[i] < 0.0 { break }\ny[i] = x[i] }", "E0105 2:31 `break` cannot end an `each`, whose rounds run at the same time"},
+		{"for i in 0..n { if v > 3.0 { break }\nv += 1.0 }", ""},
+		{"while v < 3.0 { v += 1.0\nif b { continue }\nv += 1.0 }", ""},
+		{"while v { v += 1.0 }", "E0705 2:7 a condition must be a bool, and this is a float"},
+		{"while x[x.n] > 0.0 { v += 1.0 }", "E0601 2:7 `x[x.n]` reads past the end of `x`"},
+		{"while b { v += x[x.n] }", "E0601 2:16 `x[x.n]` reads past the end of `x`"},
+		{"for i in 1..=x.n { if b { break }\nv += x[i] }", ""},
+		{"for i in 1..=x.n { v += x[i]\nif b { break } }", ""},
 		{"v = helper", "E0604 2:5 a codelet body cannot use `helper`, which is a function of the script"},
 		// funcs
 		{"v = helper(f)", "E0703 2:12 `a` must be an int, and this is a float"},

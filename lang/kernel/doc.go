@@ -19,7 +19,8 @@
 // indexed in it by all indices of the each, in the same positions at every occurrence, and a
 // local is assigned only in the round that declares it. So rounds are independent. The domain
 // is evaluated once, before the first round; an each over an operand runs over all its
-// elements. A for runs its rounds in order; its range is evaluated once.
+// elements. A for runs its rounds in order; its range is evaluated once. break and continue end
+// a for or a while, or its round; continue also ends the round of an each.
 //
 // Values are elements (i8 to u64, f32, f64), int (64 bit, the type i64), float (the type f64)
 // and bool.

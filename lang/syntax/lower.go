@@ -353,14 +353,16 @@ func (p *parser) forStmt(w where) Stmt {
 }
 
 func (p *parser) eachStmt(w where) Stmt {
+	inside := w.in()
+	inside.loop = true
 	lo := p.Tokens[p.pos].Lo
 	h := head[eachStmt](p, w)
 	if h == nil || !p.headed() {
-		p.noBlock(w.in())
+		p.noBlock(inside)
 		return nil
 	}
 	e := &Each{Head: Span{Lo: lo, Hi: p.Tokens[p.pos-1].Hi}, Names: namesOf(h.Names), Domain: h.Domain}
-	if e.Body = p.body(w.in()); e.Body == nil {
+	if e.Body = p.body(inside); e.Body == nil {
 		return nil
 	}
 	return e

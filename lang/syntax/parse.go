@@ -224,13 +224,13 @@ func (p *parser) stmt(w where) Stmt {
 }
 
 // codeletWords begin the statements of codelet bodies.
-var codeletWords = token.WordSet("each", "for", "if", "let", "insert", "else", "true", "false", "none", "not")
+var codeletWords = token.WordSet("each", "for", "while", "break", "continue", "if", "let", "insert", "else", "true", "false", "none", "not")
 
 // mayStand reports whether a statement that begins with word is allowed in w.
 func (p *parser) mayStand(word string, w where) bool {
 	switch {
 	case w.codelet:
-		return codeletWords[word] && word != "else"
+		return codeletWords[word] && word != "else" && (w.loop || word != "break" && word != "continue")
 	case token.TopLevelOnly[word]:
 		return w.top
 	case word == "each" || word == "else":
@@ -257,12 +257,12 @@ func (p *parser) misplaced(word string, w where) Stmt {
 		}
 	case token.TopLevelOnly[word]:
 		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed at the top level of a file").Hint("move it out of the block")
-	case w.codelet:
+	case w.codelet && word != "break" && word != "continue":
 		m := p.mistakeAt(at, "E0105", "`"+word+"` is not allowed in a codelet")
-		if word == "while" {
-			m.Hint("a loop in a codelet is a `for` over a range")
+		if word == "return" {
+			m.Hint("to end a round of a loop write `continue`; what a codelet computes goes to its operands")
 		} else {
-			m.Hint("the body of a codelet has `each`, `for`, `if`, `let` and assignments")
+			m.Hint("the body of a codelet has `each`, `for`, `while`, `if`, `let` and assignments")
 		}
 	case word == "each":
 		p.mistakeAt(at, "E0105", "`each` is only allowed in a codelet").Hint("outside of codelets a loop is `for`")

@@ -165,6 +165,11 @@ func (b *bodyUse) stmt(s syntax.Stmt, in position) {
 		b.loop(s, func() {
 			b.block(s.Body, position{guard: in.guard, maybeGuards: in.maybeGuards, sole: in.soleLoop(s)}, s.Names...)
 		})
+	case *syntax.While:
+		b.checkRead(s.Cond)
+		b.loop(s, func() {
+			b.block(s.Body, position{guard: in.guard, maybeGuards: in.maybeGuards})
+		})
 	case *syntax.Each:
 		for _, d := range s.Domain {
 			if _, size := syntax.Unparen(d).(*syntax.Ident); !size {

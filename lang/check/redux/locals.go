@@ -97,6 +97,8 @@ func (s *bodyLocals) stmt(x syntax.Stmt) {
 		s.assign(x)
 	case *syntax.For:
 		s.enter(x, func() { s.block(x.Body, x.Names...) })
+	case *syntax.While:
+		s.enter(x, func() { s.block(x.Body) })
 	case *syntax.Each:
 		s.enter(x, func() { s.block(x.Body, x.Names...) })
 	case *syntax.If:

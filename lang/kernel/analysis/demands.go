@@ -83,6 +83,9 @@ func (d *collector) stmts(to *Demands, list []*ir.Stmt) {
 			d.expr(to, st.Element())
 		case ir.ForStmt:
 			in := d.enter(to, &st.Domain[0])
+			if st.Value != nil {
+				d.expr(&in.Demands, st.Value)
+			}
 			d.stmts(&in.Demands, st.Body)
 			delete(d.loops, st.Domain[0].Slot)
 		case ir.EachStmt:

@@ -52,6 +52,7 @@ const (
 	CarriedLocal                  // a round uses the value that an earlier round assigned to a local
 	SharedElements                // a round may use elements that another round writes
 	InnerEach                     // the body has an each, and only its rounds are run in another order
+	EndsEarly                     // a round may end the loop
 )
 
 // DependenceOf returns the first reason why the rounds of loop, a ForStmt, have to run in
@@ -60,6 +61,9 @@ func DependenceOf(fn *ir.Func, loop *ir.Stmt) Dependence { return roundsOf(fn, l
 
 func (r *Rounds) dependence() Dependence {
 	flat := r.collect()
+	if r.loop.Value != nil {
+		return Dependence{Kind: EndsEarly}
+	}
 	if !r.localsIndependent() {
 		d := Dependence{Kind: CarriedLocal}
 		ir.WalkStmts(r.loop.Body, func(x *ir.Stmt) {

@@ -10,6 +10,18 @@ func (c *compiler) forLoop(st *ir.Stmt) stmtFn {
 	r := &st.Domain[0]
 	lo, hi, closed, slot := c.integer(r.Lo), c.integer(r.Hi), r.Closed, r.Slot
 	body := c.block(st.Body)
+	if st.Value != nil { // it has to run in order
+		goesOn := c.boolean(st.Value)
+		return func(m *machine) {
+			i := lo(m)
+			for n := ir.Trips(i, hi(m), closed); n > 0 && goesOn(m); n-- {
+				m.ints[slot] = i
+				body(m)
+				i++
+				m.tick(1)
+			}
+		}
+	}
 	rounds := func(m *machine, i int64, n uint64) {
 		for ; n > 0; n-- {
 			m.ints[slot] = i

@@ -77,6 +77,9 @@ func constTrips(r *ir.Range) (float64, bool) {
 	if r.Lo.Op != ir.OpConst || r.Hi.Op != ir.OpConst {
 		return guessTrips, false
 	}
+	if r.Hi.Int == ir.NoEnd {
+		return guessTrips, false
+	}
 	return float64(ir.Trips(r.Lo.Int, r.Hi.Int, r.Closed)), true
 }
 
@@ -346,6 +349,9 @@ func (c *compiler) slowReason(st *ir.Stmt) (why, help string) {
 	case analysis.SharedElements:
 		return "a round may use elements of `" + d.Name + "` that another round writes",
 			independent + ": read the old values from a separate operand (R), or make a loop with independent rounds the innermost"
+	case analysis.EndsEarly:
+		return "a `while`, `break` or `return` ends it, depending on its rounds",
+			independent + ": a `for` whose rounds all run"
 	case analysis.InnerEach:
 		return "each of its rounds is an `each` with few rounds",
 			independent + ": write the inner `each` as a `for`, so that the rounds of the outer loop run that way"

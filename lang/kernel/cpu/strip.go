@@ -349,6 +349,19 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 	}
 	r := &st.Domain[0] // ForStmt: its bounds are uniform
 	lo, hi, closed, slot := s.c.integer(r.Lo), s.c.integer(r.Hi), r.Closed, r.Slot
+	if st.Value != nil {
+		goesOn := s.anyRound(st.Value, t)
+		body := s.block(st.Body, t)
+		return func(m *machine, n int, mask []bool) {
+			i := lo(m)
+			for k := ir.Trips(i, hi(m), closed); k > 0 && goesOn(m, n, mask); k-- {
+				m.ints[slot] = i
+				body(m, n, mask)
+				i++
+				m.tick(n)
+			}
+		}
+	}
 	body := s.block(st.Body, t)
 	return func(m *machine, n int, mask []bool) {
 		i := lo(m)
@@ -358,6 +371,23 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 			i++
 			m.tick(n)
 		}
+	}
+}
+
+// anyRound compiles the check whether e holds in a round of a strip.
+func (s *stripCompiler) anyRound(e *ir.Expr, t int) func(m *machine, n int, mask []bool) bool {
+	if cl, _ := s.classify(e); cl == uniform {
+		f := s.c.boolean(e)
+		return func(m *machine, n int, mask []bool) bool { return f(m) }
+	}
+	f := s.boolean(e, t)
+	return func(m *machine, n int, mask []bool) bool {
+		for k, v := range f(m, n, mask, nil)[:n] {
+			if v && (mask == nil || mask[k]) {
+				return true
+			}
+		}
+		return false
 	}
 }
 

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"context"
+	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -180,14 +181,20 @@ const (
 	SetStmt   StmtKind = iota // Slot = Value
 	StoreStmt                 // element Index… of Operand = Value; no Index for a variable
 	IfStmt                    // if Value then Body else Else
-	ForStmt                   // for Domain[0], in order
-	EachStmt                  // for Domain, in any order; never inside another each
+	// ForStmt is for Domain[0], in order. If Value is not nil, the loop ends before the first round
+	// in which it is false: that round and those after it would do nothing. So it may go on where
+	// Value is true in another round that runs beside it. A while is a for over NoEnd.
+	ForStmt
+	EachStmt // for Domain, in any order; never inside another each
 
 	// ReduceStmt is s = s Reduce Value, where s is Slot or, if Operand is not -1, element
 	// Index… of Operand. Lowering makes none; package analysis replaces assignments by it
 	// in loops whose rounds depend on each other through such reductions alone.
 	ReduceStmt
 )
+
+// NoEnd is the upper bound of the range of a loop that its Value ends.
+const NoEnd = math.MaxInt64
 
 // Stmt is a statement. The Value of a SetStmt or StoreStmt has the type of the local or
 // element that it is assigned to.

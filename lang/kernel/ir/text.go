@@ -81,6 +81,9 @@ func (w *irWriter) stmt(s *Stmt) string {
 	case IfStmt:
 		return "if " + w.expr(s.Value)
 	case ForStmt:
+		if s.Value != nil {
+			return "for " + w.domain(s.Domain) + " while " + w.expr(s.Value)
+		}
 		return "for " + w.domain(s.Domain)
 	}
 	return "each " + w.domain(s.Domain)

@@ -137,9 +137,19 @@ func (g *generator) funcStmts(result string, depth int) string {
 			fmt.Fprintf(&out, "for %s in 0..%s {\n%s%s}\n", i, hi, g.funcStmts(result, depth-1), g.jump(result))
 			g.depth--
 			g.idx = g.idx[:n]
+		case k == 6 && depth > 0:
+			out.WriteString(g.while(func() string { return g.funcStmts(result, depth-1) + g.jump(result) }))
 		}
 	}
 	return out.String()
+}
+
+// while writes a while of a few rounds.
+func (g *generator) while(body func() string) string {
+	i, cond := g.name(), g.bool(2)
+	g.depth++
+	defer func() { g.depth-- }()
+	return fmt.Sprintf("let %[1]s = 0\nwhile %[2]s {\n%[1]s += 1\n%[3]s}\n", i, g.pick(fmt.Sprintf("%s < %d", i, g.IntN(5)), fmt.Sprintf("%s < 4 and %s", i, cond)), body())
 }
 
 // jump writes the end of a block of a func that returns a type: a jump, or nothing.
@@ -406,7 +416,19 @@ func (g *generator) stmts(depth int, inEach bool) string {
 	lets, bools := len(g.lets), len(g.bools)
 	defer func() { g.lets, g.types, g.bools = g.lets[:lets], g.types[:lets], g.bools[:bools] }()
 	for range 1 + g.IntN(3) {
-		switch k := g.IntN(10); {
+		switch k := g.IntN(12); {
+		case k == 10 && depth > 0 && g.loops < 2:
+			n := len(g.lets)
+			g.loops++
+			out.WriteString(g.while(func() string { return g.stmts(depth-1, inEach) }))
+			g.loops--
+			g.lets, g.types = g.lets[:n], g.types[:n]
+		case k == 11 && (g.depth > 0 || inEach):
+			word := "continue"
+			if g.depth > 0 {
+				word = g.pick("break", "continue")
+			}
+			fmt.Fprintf(&out, "if %s {\n%s\n}\n", g.bool(1), word)
 		case k < 2:
 			n := g.name()
 			t := "f64"
@@ -444,7 +466,9 @@ func (g *generator) stmts(depth int, inEach bool) string {
 			n := len(g.idx)
 			g.idx = append(g.idx, i)
 			g.loops++
+			g.depth++
 			fmt.Fprintf(&out, "for %s in %s {\n%s}\n", i, "0.."+hi, g.stmts(depth-1, inEach))
+			g.depth--
 			g.loops--
 			g.idx = g.idx[:n]
 		default:
@@ -539,8 +563,10 @@ func (g *generator) loop(out *strings.Builder) {
 		lo, hi := g.pick("0", i, i+" - 2", "n"), g.pick("4", i+" + 2", "min("+i+", 3)", "Y.cols", "n + 3")
 		g.idx = append(g.idx, j)
 		g.loops++
+		g.depth++
 		g.own = append(g.own, []string{fmt.Sprintf("Y[min(%s, Y.rows - 1), 0]", j)})
 		fmt.Fprintf(out, "for %s in %s..%s {\n%s}\n", j, lo, hi, g.stmts(1, true))
+		g.depth--
 		g.loops--
 		g.idx, g.own = g.idx[:1], g.own[:len(g.own)-1]
 	}

@@ -220,6 +220,14 @@ func (e *env) stmt(s syntax.Stmt) ctl {
 		return e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *env) ctl { return in.block(s.Body) })
 	case *syntax.Each:
 		return e.loop(s.Names, s.Domain, func(in *env) ctl { return in.block(s.Body) })
+	case *syntax.While:
+		for e.expr(s.Cond).Int != 0 {
+			if c := e.block(s.Body); c == broken {
+				break
+			} else if c == returned {
+				return c
+			}
+		}
 	case *syntax.Break:
 		return broken
 	case *syntax.Continue:

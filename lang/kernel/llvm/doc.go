@@ -6,7 +6,8 @@
 // of vectors, as in ISPC (Pharr and Mark, "ispc: A SPMD Compiler for High-Performance CPU
 // Programming", InPar 2012): a value that all rounds share is a scalar, an int that grows by
 // a constant from round to round is its first value (lanes.go), other values are vectors. Where
-// rounds take different branches, a mask has the rounds that run. So the order of operations
+// rounds take different branches, a mask has the rounds that run; a while goes on until the mask
+// is empty. So the order of operations
 // in every round is that of the body, and the bits are those of package cpu, whose Order of
 // folds it keeps.
 //

@@ -62,7 +62,7 @@ func ownLocals(body []*ir.Stmt) map[int]bool {
 // shares reports whether a `for` has the same range in all rows, and in all lanes.
 func (w *writer) shares(st *ir.Stmt, own map[int]bool, l *lanes) bool {
 	r := &st.Domain[0]
-	same := l.sameRange(r)
+	same := l.sameRange(r) && st.Value == nil
 	for _, e := range []*ir.Expr{r.Lo, r.Hi} {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
 			same = same && !(x.Op == ir.OpSlot && own[x.Slot]) && x.Op != ir.OpFold

@@ -282,6 +282,10 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	} else {
 		w.note(st.Domain[0].Pos, "in order, in each lane: %v", workOf(st.Body, nil))
 	}
+	if lo.width == 0 && hi.width == 0 && st.Value != nil {
+		w.whileLoop(st, lo, w.trips(lo, hi, r.Closed), c, p)
+		return
+	}
 	if lo.width == 0 && hi.width == 0 {
 		w.loop(w.trips(lo, hi, r.Closed), innermost, c, func(k value) {
 			w.set(r.Slot, w.binary("add", lo, k))
@@ -304,12 +308,40 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	w.start(head)
 	n.name = w.ins("load %s, ptr %s", n.llvm(), left)
 	run := w.compare("icmp ne", n, intValue(0))
+	if st.Value != nil {
+		run = w.binary("and", run, w.expr(st.Value, p.under(run)))
+	}
 	w.branch(w.any(run), in, out)
 	w.start(in)
 	w.stmts(st.Body, p.under(run))
 	w.set(r.Slot, w.binary("add", w.get(r.Slot, width), intValue(1)))
 	less := w.binary("sub", n, w.cast("zext", run, ir.I64))
 	w.emit("store %s, ptr %s", less.text(), left)
+	w.spend(intValue(int64(c)))
+	w.jump(head)
+	w.start(out)
+}
+
+// whileLoop writes at most n rounds of a loop from lo on, which ends when its condition holds in
+// no lane.
+func (w *writer) whileLoop(st *ir.Stmt, lo, n value, c int, p place) {
+	k := w.alloca("i64")
+	w.emit("store i64 0, ptr %s", k)
+	head, test, in, out := w.label("loop"), w.label("while"), w.label("round"), w.label("done")
+	w.jump(head)
+	w.start(head)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp ult", at, n).name, test, out)
+	w.start(test)
+	w.set(st.Domain[0].Slot, w.binary("add", lo, at))
+	goesOn := w.expr(st.Value, p)
+	if goesOn.width > 0 {
+		goesOn = w.both(p.mask, goesOn)
+	}
+	w.branch(w.any(goesOn), in, out)
+	w.start(in)
+	w.stmts(st.Body, p)
+	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
 	w.spend(intValue(int64(c)))
 	w.jump(head)
 	w.start(out)

@@ -56,7 +56,7 @@ func (l *lowerer) complement(x *syntax.Unary) *ir.Expr {
 // the type of the count is wider than that of x, and the count is no constant, the shift is one
 // of ints, which has the same bits.
 func (l *lowerer) shift(op ir.Op, x, y *ir.Expr, at syntax.Node, ys syntax.Expr) *ir.Expr {
-	if y.Op == ir.OpConst && y.Int < 0 && y.Type != ir.U64 {
+	if y.Op == ir.OpConst && y.Int < 0 && isLiteral(ys) {
 		d := l.err("E0705", ys, fmt.Sprintf("a shift by a negative count: `%s`", l.text(ys)))
 		back := "<<"
 		if op == ir.OpShl {

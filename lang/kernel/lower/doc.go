@@ -7,8 +7,10 @@
 // the tree alone.
 //
 // The walk resolves names to slots and operands (scope.go), determines the type of every
-// operation and makes conversions explicit (conversion.go), and folds literals. After an
-// error it goes on with an expression of the type ir.Open, about which nothing more is
-// reported. advice.go has the remedies for programs that compute with whole arrays or use
-// names of other languages.
+// operation and makes conversions explicit (conversion.go), and folds literals. The
+// representation has neither calls nor jumps: funcs of scalars are lowered at each call
+// (inline.go), and break, continue and return become flags and branches (jumps.go). After an
+// error it goes on with an expression of the type ir.Open, about which nothing more is reported.
+// advice.go has the remedies for programs that compute with whole arrays or use names of other
+// languages.
 package lower

@@ -278,6 +278,30 @@ func (l *lowerer) loopBody(each *syntax.Each, b *syntax.Block) ([]*ir.Stmt, *loo
 	return l.declared(&in.over, list, b.Span), in
 }
 
+// whileStmt lowers a while: a for without an end, whose rounds first find out whether there is
+// another.
+func (l *lowerer) whileStmt(s *syntax.While) *ir.Stmt {
+	at := s.Cond.Range()
+	set := l.temporary("more", boolConst(true, at))
+	more := set(nil).Value
+	prelude, cond := l.captured(func() *ir.Expr { return l.cond(s.Cond) })
+	l.push()
+	body, in := l.loopBody(nil, s.Body)
+	l.pop()
+	if cond.Op == ir.OpBad {
+		return nil
+	}
+	test := append(prelude, set(cond))
+	if goesOn := l.goesOn(in, s.Body, s.Span); goesOn != nil {
+		test = []*ir.Stmt{{Kind: ir.IfStmt, Value: goesOn, Body: test, Else: []*ir.Stmt{set(boolConst(false, at))}, Pos: at}}
+	}
+	l.prelude = l.declared(&in.broken, l.prelude, s.Span)
+	slot := l.newSlot(ir.Slot{Name: "round", Type: ir.I64, Kind: ir.IndexSlot, Decl: at})
+	r := ir.Range{Slot: slot, Lo: &ir.Expr{Op: ir.OpConst, Type: ir.I64, Pos: at}, Hi: &ir.Expr{Op: ir.OpConst, Type: ir.I64, Int: ir.NoEnd, Pos: at}, Over: -1, Pos: at}
+	run := &ir.Stmt{Kind: ir.IfStmt, Value: more, Body: body, Pos: s.Span}
+	return &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Value: more, Body: append(test, run), Pos: s.Span}
+}
+
 // goesOn returns the condition under which the loop in has another round, or nil if no jump ends
 // it.
 func (l *lowerer) goesOn(in *loop, b *syntax.Block, at syntax.Span) *ir.Expr {

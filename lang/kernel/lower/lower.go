@@ -198,6 +198,8 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 		return l.ifStmt(s)
 	case *syntax.For:
 		return l.forStmt(s)
+	case *syntax.While:
+		return l.whileStmt(s)
 	case *syntax.Each:
 		return l.eachStmt(s)
 	case *syntax.ExprStmt:
@@ -215,7 +217,7 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 		return l.jump(s, "continue")
 	default:
 		d := l.err("E0105", s, "a codelet body cannot have this statement")
-		d.Notes = append(d.Notes, "a body has `each`, `for`, `if`, `let` and assignments")
+		d.Notes = append(d.Notes, "a body has `each`, `for`, `while`, `if`, `let` and assignments")
 	}
 	return nil
 }
@@ -270,11 +272,12 @@ func (l *lowerer) forStmt(s *syntax.For) *ir.Stmt {
 	if !ok {
 		return nil
 	}
-	if goesOn := l.goesOn(in, s.Body, s.Span); goesOn != nil {
+	goesOn := l.goesOn(in, s.Body, s.Span)
+	if goesOn != nil {
 		body = []*ir.Stmt{{Kind: ir.IfStmt, Value: goesOn, Body: body, Pos: s.Span}}
 	}
 	l.prelude = l.declared(&in.broken, l.prelude, s.Span)
-	return &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Body: body, Pos: s.Span}
+	return &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Value: goesOn, Body: body, Pos: s.Span}
 }
 
 func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {

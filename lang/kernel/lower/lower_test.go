@@ -137,7 +137,7 @@ func TestAnnotations(t *testing.T) {
 func TestStatementsOfOtherTrees(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)
-	for _, s := range []syntax.Stmt{&syntax.ExprStmt{X: set.Value}, &syntax.Break{}, &syntax.While{}, &syntax.Return{}} {
+	for _, s := range []syntax.Stmt{&syntax.ExprStmt{X: set.Value}, &syntax.Break{}, &syntax.Assert{}, &syntax.Return{}} {
 		cs[0].Body.Stmts[0] = s
 		if _, ds := lower.Generic(f, cs[0], kerneltest.Signature(cs[0]), nil); len(ds) == 0 || ds[0].Code != "E0105" {
 			t.Errorf("%T: %v", s, ds)
@@ -184,6 +184,45 @@ func steps(n: int) -> int {
 		{"v = float(steps(3))", "if lt.i64(k.1, 2)\n        set steps.0 = i.2\n        set done.3 = true\n      else\n        set k.1 = floordiv.i64(k.1, 2)"},
 	} {
 		fn := kerneltest.Lowered(t, funcs+"codelet c(x: R vector[f64], v: RW variable[f64]) { "+tt.body+" }\n", nil)
+		if got := fn.String(); !strings.Contains(got, tt.want) {
+			t.Errorf("%s\n got\n%s want\n%s", tt.body, got, tt.want)
+		}
+	}
+}
+
+// TestJumps: what a jump passes over is in the other branch of its if, or in an if of its own.
+func TestJumps(t *testing.T) {
+	for _, tt := range []struct{ body, want string }{
+		{"each i in x { if x[i] < 0.0 { continue }\nx[i] = 1.0 }", `
+  each i.0 in 0..x.n
+    if lt.f64(x[i.0], f64(0))
+    else
+      store x[i.0] = f64(1)
+`},
+		{"for i in 0..x.n { if x[i] < 0.0 { x[0] = 3.0\nbreak }\nx[i] = 1.0 }", `
+  let broken.1 = false
+  for i.0 in 0..x.n while not.bool(broken.1)
+    if not.bool(broken.1)
+      if lt.f64(x[i.0], f64(0))
+        store x[0] = f64(3)
+        set broken.1 = true
+      else
+        store x[i.0] = f64(1)
+`},
+		{"while x[0] < 9.0 { if x[1] > 0.0 { if x[2] > 0.0 { continue } }\nx[0] = 1.0 }", `
+  let more.0 = true
+  for round.2 in 0..9223372036854775807 while more.0
+    set more.0 = lt.f64(x[0], f64(9))
+    if more.0
+      let over.1 = false
+      if gt.f64(x[1], f64(0))
+        if gt.f64(x[2], f64(0))
+          set over.1 = true
+      if not.bool(over.1)
+        store x[0] = f64(1)
+`},
+	} {
+		fn := kerneltest.Lowered(t, "codelet c(x: RW vector[f64]) { "+tt.body+" }\n", nil)
 		if got := fn.String(); !strings.Contains(got, tt.want) {
 			t.Errorf("%s\n got\n%s want\n%s", tt.body, got, tt.want)
 		}

@@ -160,6 +160,9 @@ func (w *writer) stmt(st *ir.Stmt) {
 		w.line("}")
 	case ir.ForStmt:
 		w.loop(&st.Domain[0])
+		if st.Value != nil {
+			w.line("\tif (!%s) break;", w.expr(st.Value))
+		}
 		w.block(st.Body)
 		w.line("}")
 	}
