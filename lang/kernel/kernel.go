@@ -91,7 +91,11 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	if opts.Cache == nil {
 		opts.Cache = llvm.NewCache("")
 	}
-	return &Program{strips: cpu.Compile(fn), opts: opts}, nil
+	p := &Program{strips: cpu.Compile(fn), opts: opts}
+	if opts.Mode == Auto && p.strips.Empty() {
+		p.settled.Store(true)
+	}
+	return p, nil
 }
 
 // complete reports whether t is a type of operands, given the element type of its type

@@ -42,11 +42,14 @@ func (c *call) Args() []iface.Scalar       { return c.args }
 func (c *call) Context() context.Context   { return c.ctx }
 func (c *call) GiveWay()                   {}
 
+// Empty reports whether the body does nothing.
+func (p *Program) Empty() bool { return len(p.code) == 0 }
+
 // RunTask is Run for a task, whose operands it does not copy. If keep is not nil, *keep holds
 // the scratch memory between the runs of one goroutine at a time, of any programs; if it is
 // nil, the memory comes from a pool.
 func (p *Program) RunTask(t ir.Task, keep *any) (err error) {
-	if len(p.code) == 0 {
+	if p.Empty() {
 		return nil
 	}
 	var m *machine
