@@ -283,7 +283,7 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 		w.note(st.Domain[0].Pos, "in order, in each lane: %v", workOf(st.Body, nil))
 	}
 	if lo.width == 0 && hi.width == 0 && st.Value != nil {
-		w.whileLoop(st, lo, w.trips(lo, hi, r.Closed), c, p)
+		w.whileLoop(st, lo, w.trips(lo, hi, r.Closed), innermost, c, p)
 		return
 	}
 	if lo.width == 0 && hi.width == 0 {
@@ -323,15 +323,28 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 }
 
 // whileLoop writes at most n rounds of a loop from lo on, which ends when its condition holds in
-// no lane.
-func (w *writer) whileLoop(st *ir.Stmt, lo, n value, c int, p place) {
-	k := w.alloca("i64")
+// no lane. It looks at the budget between parts of the rounds.
+func (w *writer) whileLoop(st *ir.Stmt, lo, n value, innermost bool, c int, p place) {
+	part := intValue(1)
+	if innermost {
+		part = intValue(int64(max(shortLoop, budget/8/max(c, 1))))
+	}
+	k, stop := w.alloca("i64"), w.alloca("i64")
 	w.emit("store i64 0, ptr %s", k)
-	head, test, in, out := w.label("loop"), w.label("while"), w.label("round"), w.label("done")
+	round := func() value { return value{name: w.ins("load i64, ptr %s", k), typ: ir.I64} }
+	head, rounds, next, test, in, look, out := w.label("part"), w.label("rounds"), w.label("loop"), w.label("while"), w.label("round"), w.label("look"), w.label("done")
 	w.jump(head)
 	w.start(head)
-	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-	w.branch(w.compare("icmp ult", at, n).name, test, out)
+	at := round()
+	w.branch(w.compare("icmp ult", at, n).name, rounds, out)
+	w.start(rounds)
+	rest := w.binary("sub", n, at)
+	rest = w.choose(w.compare("icmp ult", rest, part), rest, part)
+	w.emit("store i64 %s, ptr %s", w.binary("add", at, rest).name, stop)
+	w.jump(next)
+	w.start(next)
+	at = round()
+	w.branch(w.compare("icmp ult", at, value{name: w.ins("load i64, ptr %s", stop), typ: ir.I64}).name, test, look)
 	w.start(test)
 	w.set(st.Domain[0].Slot, w.binary("add", lo, at))
 	goesOn := w.expr(st.Value, p)
@@ -342,7 +355,9 @@ func (w *writer) whileLoop(st *ir.Stmt, lo, n value, c int, p place) {
 	w.start(in)
 	w.stmts(st.Body, p)
 	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
-	w.spend(intValue(int64(c)))
+	w.jump(next)
+	w.start(look)
+	w.spend(w.binary("mul", part, intValue(int64(c))))
 	w.jump(head)
 	w.start(out)
 }
