@@ -132,9 +132,20 @@ func (p *lws) choose(id int) *Item {
 	if it := w.queue.pop(); it != nil {
 		return it
 	}
-	it := p.overflow.take(&w.queue)
-	if it == nil {
-		it = p.submitted.take(&w.queue)
+	// As in eager: an item that comes after these looks may follow one that goes before it,
+	// and is left for the next Pop.
+	behind := p.later.n.Load() != 0
+	ordinary := p.overflow.n.Load() != 0 || !p.submitted.empty()
+	if p.urgent.n.Load() != 0 {
+		if it := p.urgent.pop(); it != nil {
+			return it
+		}
+	}
+	var it *Item
+	if ordinary {
+		if it = p.overflow.take(&w.queue); it == nil {
+			it = p.submitted.take(&w.queue)
+		}
 	}
 	for i := 1; it == nil && i < len(p.workers); i++ {
 		it = p.workers[(id+i)%len(p.workers)].queue.take(&w.queue)
@@ -148,8 +159,10 @@ func (p *lws) choose(id int) *Item {
 		}
 		return it
 	}
-	if it := p.later.pop(); it != nil {
-		return it
+	if behind {
+		if it := p.later.pop(); it != nil {
+			return it
+		}
 	}
 	return p.pinned.other(id)
 }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,39 @@ func TestPrioritiesAcrossWorkers(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", e.Name, got, want)
+		}
+	}
+}
+
+// Items that one goroutine pushes by falling priority are popped so, also while it pushes.
+func TestPrioritiesWhilePushing(t *testing.T) {
+	for _, e := range Table() {
+		if e.Priorities == Unordered {
+			continue
+		}
+		p := e.New(CPUs(1))
+		for round := range 2000 {
+			prios := []int32{5, 5, 2, 1, 0, 0, -1, -4, -4}
+			if e.Priorities == Front {
+				prios = []int32{1, 1, 1, 1, 0, 0, 0, 0, 0}
+			}
+			go func() {
+				for i, prio := range prios {
+					p.Push(&Item{Priority: prio, Order: int64(i + 1)}, Outside)
+				}
+			}()
+			got := make([]int32, 0, len(prios))
+			for len(got) < len(prios) {
+				if it := p.Pop(0); it != nil {
+					got = append(got, it.Priority)
+				} else {
+					runtime.Gosched()
+				}
+			}
+			if !slices.Equal(got, prios) {
+				t.Errorf("%s, round %d: %v, want %v", e.Name, round, got, prios)
+				break
+			}
 		}
 	}
 }

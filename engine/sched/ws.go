@@ -77,8 +77,8 @@ func (p *ws) Pop(w int) *Item {
 		}
 		return it
 	}
-	// As in eager: ordinary items that come after this look may follow urgent ones that
-	// come after the next.
+	// As in eager: items that come after these looks may follow others that go before them.
+	behind := o.later.n.Load() > 0
 	ordinary := o.released.n.Load()+o.arrived.n.Load() > 0
 	if it := o.urgent.pop(); it != nil {
 		return it
@@ -108,6 +108,9 @@ func (p *ws) Pop(w int) *Item {
 		}
 	}
 	for i := range p.workers {
+		if i == 0 && !behind {
+			continue
+		}
 		if it := p.workers[(w+i)%len(p.workers)].later.pop(); it != nil {
 			return it
 		}
