@@ -29,6 +29,8 @@
 // that is done with the device an *accel.LostError from then on. Other failures are
 // errors of what failed.
 //
+// Codelets written in the language run there, too: package lang/kernel/cuda makes their kernels.
+//
 // The tests need no device: testdata/fake is a driver made of C that gcc builds when
 // they begin. With STARPUSH_CUDA_LIBS=system, or the names of folders, they use a real
 // one.

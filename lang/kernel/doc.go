@@ -4,12 +4,14 @@
 //
 //	syntax ─> lower ─> ir ─┬─> analysis (diagnostics)
 //	                       ├─> cpu      (runs on CPU workers, in strips)
-//	                       ├─> llvm     (machine code for CPU workers)
-//	                       └─> opencl   (kernels in OpenCL C)
+//	                       ├─> llvm     (machine code for CPU workers, PTX)
+//	                       └─> steps ─┬─> opencl (kernels in OpenCL C)
+//	                                  └─> cuda   (kernels of llvm, on NVIDIA devices)
 //
 // Package lower turns the syntax tree into the typed representation of package ir and reports
-// errors of names and types. Package analysis checks the result as a whole. Packages cpu, llvm
-// and opencl are back ends; tiers.go chooses between cpu and llvm.
+// errors of names and types. Package analysis checks the result as a whole. Packages cpu, llvm,
+// opencl and cuda are back ends; tiers.go chooses between cpu and llvm. Package steps divides
+// bodies for devices.
 //
 // # Meaning of a body
 //

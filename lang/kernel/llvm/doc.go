@@ -18,4 +18,7 @@
 // checks of them; otherwise, it runs in a form that checks each element. Indices that depend on
 // data are checked in both forms. An element out of bounds, a division by zero and a negative
 // power end the run with the fault that package cpu reports.
+//
+// A Device is a body as kernels for NVIDIA devices, whose threads each run scalar code
+// (device.go), with the same order of operations. Tests run them on the processor, too.
 package llvm
