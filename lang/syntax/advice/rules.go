@@ -198,6 +198,8 @@ var rules = table{rules: []rule{
 		says: "`in` goes over a list, and tests nothing", help: "whether a list holds a value tells a loop: `for v in xs { if v == x { found = true } }`"},
 	{name: "no membership", in: "if|while|assert|let|return|print", pattern: `\OPERAND ‹ $^not $in ›`,
 		says: "`${1-2}` goes over a list, and tests nothing", help: "whether a list holds a value tells a loop: `for v in xs { if v == x { found = true } }`"},
+	{name: "unsigned shift", pattern: `‹ >> ~^> ›`, says: "there is no operator `>>>`", help: "`>>` keeps the sign, and shifts zeros into unsigned elements"},
+	{name: "and not of bits", pattern: `‹ & ~^^ ›`, says: "there is no operator `&^`", help: "write `a & ~b`"},
 	{name: "elif", pattern: `} « ‹ $^elif|elsif|elseif|elseIf › if? »`,
 		says: "`$1` is not a word of the language", write: "else if", sure: true},
 
