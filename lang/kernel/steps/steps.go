@@ -122,6 +122,9 @@ func (s *splitter) walk(list []*ir.Stmt, guards []Guard, indices []int) ([]*Step
 				alone = nil
 				continue
 			}
+			if st.Value != nil { // which the host does not know
+				return nil, errors.New("a `while`, `break` or `return` ends a loop, depending on its rounds")
+			}
 			if !s.opt.Host || !s.hasParallel(st.Body) {
 				return nil, errors.New("the rounds of a `for` depend on each other")
 			}

@@ -46,6 +46,7 @@ var addedLocal = regexp.MustCompile(`\bstep\d+`)
 // TestSplit divides bodies for a back end that can do everything, and for one that cannot start
 // steps again nor keep locals.
 func TestSplit(t *testing.T) {
+	const endsEarly = "a `while`, `break` or `return` ends a loop, depending on its rounds"
 	for _, c := range []struct{ body, all, plain string }{
 		{"each i in y { y[i] = x[i] }", "rounds1", "rounds1"},
 		{"let a = float(n) * 2.0\n each i in y { y[i] = a }", "rounds1 repeats a", "rounds1 repeats a"},
@@ -59,6 +60,9 @@ func TestSplit(t *testing.T) {
 		{"for l in 0..9 { each i in y { y[i] += x[l] } }", "loop[rounds1]", "the rounds of a `for` depend on each other"},
 		{"let c = 0.0\n for l in 0..9 { each i in y { y[i] += c }\n c = c + 1.0 }\n v = c",
 			"once1, loop[rounds1 carries c, once1 carries c], once1 carries c", "the rounds of a `for` depend on each other"},
+		{"while v < 3.0 { each i in y { y[i] += 1.0 }\n v += 1.0 }", endsEarly, endsEarly},
+		{"for l in 0..9 { if v > 3.0 { break }\n each i in y { y[i] += 1.0 } }", endsEarly, endsEarly},
+		{"each i in y { for j in 0..n { if y[i] > 3.0 { break }\n y[i] += 1.0 } }", "rounds1", "rounds1"},
 		{"if n > 3 { each i in y { y[i] = 1.0 } } else { v = 2.0 }",
 			"once1, rounds1 carries step if true, once1 carries step if false", "it has loops inside an `if`"},
 		{"if n > 3 { v = 2.0 }", "once1", "once1"},
