@@ -332,3 +332,9 @@ func copyEvery[T any](d, s unsafe.Pointer, n, ds, ss int) {
 		*(*T)(unsafe.Add(d, uintptr(i*ds)*size)) = *(*T)(unsafe.Add(s, uintptr(i*ss)*size))
 	}
 }
+
+// findSlow sets f.slow again after one of its reasons has ended.
+func (d *Datum) findSlow(_ Submission, f *fragment) {
+	f.slow = f.unordered || f.open != nil ||
+		slices.ContainsFunc(d.dups, func(u *Duplicate) bool { return u.alias.box.touches(&f.box) })
+}

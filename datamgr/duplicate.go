@@ -97,8 +97,7 @@ func (u *Duplicate) Close(sub Submission) {
 	d.closing = append(d.closing, u)
 	d.live--
 	for _, f := range u.alias.list(sub) {
-		f.slow = f.unordered || f.open != nil ||
-			slices.ContainsFunc(d.dups, func(o *Duplicate) bool { return o.alias.box.touches(&f.box) })
+		d.findSlow(sub, f)
 	}
 }
 

@@ -396,8 +396,9 @@ func (f *fragment) needsNoLock(sub Submission) bool {
 }
 
 // dropLock takes its lock from f. d.mu is held.
-func (f *fragment) dropLock(_ Submission) {
-	f.lock, f.unordered, f.lockNeeded, f.slow = nil, false, false, f.open != nil
+func (f *fragment) dropLock(sub Submission) {
+	f.lock, f.unordered, f.lockNeeded = nil, false, false
+	f.d.findSlow(sub, f)
 }
 
 // splitInto replaces f by pieces whose boxes make up its own. Accesses submitted before

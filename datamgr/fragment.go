@@ -16,7 +16,7 @@ type fragment struct {
 	first epoch  // an epoch that costs no allocation
 	kids  *[]*fragment
 	init  bool // has a value, as of what was submitted; submission lock
-	slow  bool // open reductions or unordered accesses: not for plain submission
+	slow  bool // open reductions, unordered accesses or open duplicates: not for plain submission
 	why   Why
 	// tasks in the epochs need the lock: they commute, or came before the first unordered access
 	lockNeeded bool

@@ -102,7 +102,8 @@ func (sub Submission) OpenGroup(ops []Operand) *Handle {
 func (sub Submission) CloseGroup(h *Handle) {
 	h.redux.open, h.redux.leaves = false, 0
 	for _, f := range h.list(sub) {
-		f.open, f.slow = nil, f.unordered
+		f.open = nil
+		f.d.findSlow(sub, f)
 	}
 }
 
