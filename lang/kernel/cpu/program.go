@@ -128,6 +128,10 @@ func (c *compiler) reserve(t int) func() {
 // Compile compiles a complete lowered body.
 func Compile(fn *ir.Func) *Program { return compile(fn, cheapest) }
 
+// CompileInOrder compiles a complete lowered body whose rounds run one at a time. Its fault is that
+// of the first round that fails; a sum may have other bits than one of Compile.
+func CompileInOrder(fn *ir.Func) *Program { return compile(fn, oneByOne) }
+
 // compile is Compile with a plan.
 func compile(fn *ir.Func, how plan) *Program {
 	c := &compiler{fn: fn, plan: how}

@@ -23,6 +23,7 @@ type thread struct {
 	nvptx bool
 	lanes *lanes        // the rounds of an each, or of a strip of a fold; nil: a single round
 	round func() string // writes the number of the current round, in the order of the language
+	next  string        // where the thread goes on after a fault; "": it ends
 }
 
 // word returns the parameter for word n of a run.
@@ -34,55 +35,79 @@ func (t *thread) differs(e *ir.Expr) bool {
 	return t.lanes != nil && t.lanes.of(e).motion != uniform
 }
 
-// The words of the record of faults, in the memory of the device.
+// The words of the record of faults, in the memory of the device. Word recordFirst + k has the
+// number of the first round with a fault, above part k of what happened in it: parts of 16 bits,
+// the lowest that of the index in Device.faults, the others of the number of the fault. Threads
+// lower the words, and a round fails once, so in the end all five are of the first round that
+// fails, whatever the order of the threads. Only a fold inside a round that runs in lanes, as it
+// does on the processor, may report another of its own rounds.
 const (
-	recordRound = iota // the first round with a fault; all ones: none
-	recordCount        // of the entries
-	recordHead
-	recordEntry   = 3 // a round, the index in Device.faults, and the number
-	recordEntries = 64
-	recordWords   = recordHead + recordEntries*recordEntry
+	recordLaunch = iota // the launch that failed; all ones: none
+	recordFirst
+	recordParts = 5
+	recordWords = recordFirst + recordParts
+	partBits    = 16
+	// maxRound is the largest number of a round in the record. Loops of more rounds than
+	// maxDeviceRounds, which is less, have ranges that depend on data.
+	maxRound = 1<<(64-partBits) - 1
 )
 
-// failThread ends the thread with a fault.
+// failThread ends the round with a fault: the thread too, if its rounds are in order.
 func (w *writer) failThread(site int, number value) {
-	w.emit("call void @fail(i64 %%record, i64 %s, i64 %d, i64 %s)", w.thread.round(), site, number.name)
-	w.emit("ret void")
+	w.emit("call void @fail(i64 %%record, i64 %%launch, i64 %s, i64 %d, i64 %s)", w.thread.round(), site, number.name)
+	if w.thread.next != "" {
+		w.jump(w.thread.next)
+	} else {
+		w.emit("ret void")
+	}
 }
 
-// failHelper records a fault unless an earlier round has had one. The entry of the first of all
-// rounds with a fault is there unless many threads fail at once, each before all that have
-// failed by then.
-var failHelper = fmt.Sprintf(`define internal void @fail(i64 %%record, i64 %%round, i64 %%site, i64 %%number) #2 {
-entry:
-  %%first = inttoptr i64 %%record to ptr
-  %%before = atomicrmw umin ptr %%first, i64 %%round monotonic, align 8
-  %%earlier = icmp ule i64 %%round, %%before
-  br i1 %%earlier, label %%add, label %%end
-add:
-  %%count = getelementptr i64, ptr %%first, i64 %d
-  %%n = atomicrmw add ptr %%count, i64 1 monotonic, align 8
-  %%fits = icmp ult i64 %%n, %d
-  br i1 %%fits, label %%write, label %%end
-write:
-  %%at = mul i64 %%n, %d
-  %%entry0 = getelementptr i64, ptr %%first, i64 %d
-  %%e0 = getelementptr i64, ptr %%entry0, i64 %%at
-  %%e1 = getelementptr i64, ptr %%e0, i64 1
-  %%e2 = getelementptr i64, ptr %%e0, i64 2
-  store i64 %%round, ptr %%e0, align 8
-  store i64 %%site, ptr %%e1, align 8
-  store i64 %%number, ptr %%e2, align 8
-  br label %%end
-end:
-  ret void
+// inOrder writes a round of a thread. If the rounds of a thread are not in the order of the
+// language, the thread goes on after a fault: an earlier round may fail, too.
+func (w *writer) inOrder(ordered bool, round func()) {
+	if ordered {
+		round()
+		return
+	}
+	next := w.label("next")
+	w.thread.next = next
+	round()
+	w.thread.next = ""
+	w.jump(next)
+	w.start(next)
 }
-`, recordCount, recordEntries, recordEntry, recordHead)
+
+// failHelper returns the function that records a fault, unless an earlier round has had one.
+func failHelper() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("define internal void @fail(i64 %%record, i64 %%launch, i64 %%round, i64 %%site, i64 %%number) #2 {\nentry:")
+	line("  %%p = inttoptr i64 %%record to ptr\n  store i64 %%launch, ptr %%p, align 8")
+	line("  %%fits = icmp ult i64 %%round, %d\n  %%r = select i1 %%fits, i64 %%round, i64 %[1]d\n  %%high = shl i64 %%r, %d", uint64(maxRound), partBits)
+	for k := range recordParts {
+		if k == 0 {
+			line("  %%part0 = and i64 %%site, %d", 1<<partBits-1)
+		} else {
+			line("  %%shifted%d = lshr i64 %%number, %d\n  %%part%[1]d = and i64 %%shifted%[1]d, %[3]d", k, (k-1)*partBits, 1<<partBits-1)
+		}
+		line("  %%word%d = or i64 %%high, %%part%[1]d\n  %%at%[1]d = getelementptr i64, ptr %%p, i64 %d", k, recordFirst+k)
+		line("  %%before%d = atomicrmw umin ptr %%at%[1]d, i64 %%word%[1]d monotonic, align 8", k)
+		if k == 0 {
+			line("  %%first = icmp ult i64 %%word0, %%before0\n  br i1 %%first, label %%others, label %%end\nothers:")
+		}
+	}
+	line("  br label %%end\nend:\n  ret void\n}")
+	return b.String()
+}
 
 // threadParams are the parameters of every kernel before the words: the thread's number in each
-// of two directions, the numbers of threads in these, and addresses of the record of faults (0
-// if nothing can fail), of the carried locals and of memory for folds.
-const threadParams = "i64 %x, i64 %nx, i64 %y, i64 %ny, i64 %record, i64 %frame, i64 %scratch"
+// of two directions, the numbers of threads in these, the number of the launch in its run, and
+// addresses of the record of faults (0 if nothing can fail), of the carried locals and of memory
+// for folds.
+const (
+	threadParams = "i64 %x, i64 %nx, i64 %y, i64 %ny, " + launchParams
+	launchParams = "i64 %launch, i64 %record, i64 %frame, i64 %scratch"
+)
 
 // deviceKernel is a kernel.
 type deviceKernel struct {
@@ -92,16 +117,15 @@ type deviceKernel struct {
 	text   string
 }
 
-// beginText is the kernel that empties the record of faults.
-var beginText = fmt.Sprintf(`define internal void @begin(%s) #0 {
-entry:
-  %%p = inttoptr i64 %%record to ptr
-  %%q = getelementptr i64, ptr %%p, i64 %d
-  store i64 -1, ptr %%p, align 8
-  store i64 0, ptr %%q, align 8
-  ret void
+// beginText returns the kernel that empties the record of faults.
+func beginText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "define internal void @begin(%s) #0 {\nentry:\n  %%p = inttoptr i64 %%record to ptr\n", threadParams)
+	for k := range recordWords {
+		fmt.Fprintf(&b, "  %%p%d = getelementptr i64, ptr %%p, i64 %[1]d\n  store i64 -1, ptr %%p%[1]d, align 8\n", k)
+	}
+	return b.String() + "  ret void\n}\n"
 }
-`, threadParams, recordCount)
 
 // deviceStep is a step with its kernels.
 type deviceStep struct {
@@ -156,13 +180,16 @@ func newDevice(fn *ir.Func, nvptx bool) (d *Device, err error) {
 	for k, slot := range sortedKeys(d.frame) {
 		d.frame[slot] = k
 	}
-	d.kernels = append(d.kernels, &deviceKernel{name: "begin", text: beginText})
+	d.kernels = append(d.kernels, &deviceKernel{name: "begin", text: beginText()})
 	b := &deviceWriter{d: d, plan: plan, programs: map[string]string{}, helpers: map[string]bool{}, declares: map[string]string{}}
 	if d.steps, err = b.steps(plan.Steps); err != nil {
 		return nil, err
 	}
+	if len(d.faults) > 1<<partBits {
+		return nil, errors.New("too many operations may fail")
+	}
 	last := &writer{declares: b.declares, helpers: b.helpers, programs: b.programs}
-	d.others = failHelper + last.others() + "attributes #2 = { noinline cold nounwind }\n"
+	d.others = failHelper() + last.others() + "attributes #2 = { noinline cold nounwind }\n"
 	return d, nil
 }
 
@@ -251,12 +278,12 @@ func (b *deviceWriter) kernel(s *deviceStep, by workers, emit func(w *writer)) {
 	w.faults = b.d.faults
 	w.thread = &thread{nvptx: b.d.nvptx, round: func() string { return "0" }}
 	stop, run := w.label("stop"), w.label("run")
-	// the step does not run after a fault in an earlier one
+	// a launch does nothing after a fault in an earlier one; faults of its own do not end it
 	look := w.label("look")
 	w.branch(w.ins("icmp eq i64 %%record, 0"), run, look)
 	w.start(look)
-	count := w.ins("load i64, ptr %s, align 8", w.ins("getelementptr i64, ptr %s, i64 %d", w.global("%record"), recordCount))
-	w.branch(w.ins("icmp eq i64 %s, 0", count), run, stop)
+	failed := w.ins("load i64, ptr %s, align 8", w.ins("getelementptr i64, ptr %s, i64 %d", w.global("%record"), recordLaunch))
+	w.branch(w.ins("icmp ugt i64 %%launch, %s", failed), stop, run)
 	w.start(stop)
 	w.emit("ret void")
 	w.start(run)
@@ -393,8 +420,10 @@ func (b *deviceWriter) rounds(s *deviceStep) {
 				w.every("%y", "%ny", w.sizeOf(d, s.axis), func(at value) {
 					w.setIndices(d, s.axis, at)
 					w.every("%x", "%nx", d.n[s.axis], func(at value) {
-						w.set(s.Domain[s.axis].Slot, w.binary("add", d.lo[s.axis], at))
-						w.stmts(s.Body, p)
+						w.inOrder(s.axis == len(s.Domain)-1, func() {
+							w.set(s.Domain[s.axis].Slot, w.binary("add", d.lo[s.axis], at))
+							w.stmts(s.Body, p)
+						})
 					})
 				})
 			})
@@ -426,16 +455,7 @@ func (w *writer) bothForms(p place, code func(p place)) {
 func (w *writer) every(first, step string, n value, body func(at value)) {
 	k := w.alloca("i64")
 	w.emit("store i64 %s, ptr %s", first, k)
-	head, in, out := w.label("loop"), w.label("round"), w.label("done")
-	w.jump(head)
-	w.start(head)
-	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-	w.branch(w.compare("icmp ult", at, n).name, in, out)
-	w.start(in)
-	body(at)
-	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, %s", at.name, step), k)
-	w.jump(head)
-	w.start(out)
+	w.counted(k, step, n, body)
 }
 
 // setIndices sets the indices of a domain but that at skip for round number at of theirs.
@@ -550,10 +570,12 @@ func (b *deviceWriter) fold(s *deviceStep) {
 					start := w.binary("add", d.lo[s.axis], done)
 					w.emit("store %s, ptr %s", first.text(), part)
 					w.every(lane.name, strconv.Itoa(partial), left, func(k value) {
-						w.set(e.Domain[s.axis].Slot, w.binary("add", start, k))
-						v := w.expr(e.X[0], p)
-						old := value{name: w.ins("load %s, ptr %s", typ, part), typ: e.Type}
-						w.emit("store %s, ptr %s", w.combine(e.Reduce, old, v).text(), part)
+						w.inOrder(s.axis == len(e.Domain)-1, func() {
+							w.set(e.Domain[s.axis].Slot, w.binary("add", start, k))
+							v := w.expr(e.X[0], p)
+							old := value{name: w.ins("load %s, ptr %s", typ, part), typ: e.Type}
+							w.emit("store %s, ptr %s", w.combine(e.Reduce, old, v).text(), part)
+						})
 					})
 					put(w, w.ins("load %s, ptr %s", typ, part), cell(w, to, at))
 				})
@@ -628,7 +650,7 @@ func (d *Device) Text() string {
 	}
 	var list []string
 	for _, k := range d.kernels {
-		params, args := "i64 %record, i64 %frame, i64 %scratch", "i64 %x, i64 %nx, i64 %y, i64 %ny, i64 %record, i64 %frame, i64 %scratch"
+		params, args := launchParams, threadParams
 		for _, n := range k.words {
 			params, args = params+fmt.Sprintf(", i64 %%w%d", n), args+fmt.Sprintf(", i64 %%w%d", n)
 		}
@@ -662,32 +684,46 @@ func (d *Device) Text() string {
 	return b.String()
 }
 
-// loops writes the function that runs a kernel on the processor, with its threads one after
-// another. Its words are the number of the kernel, the numbers of threads in x and y, the
-// addresses, and the words of the kernel.
+// The words of the function that runs a kernel on the processor, before those of the kernel:
+// threads first, first+step, … run, one after another, modulo their number.
+const (
+	loopKernel = iota // its number
+	loopNX            // the numbers of threads in x and y
+	loopNY
+	loopFirst
+	loopStep
+	loopLaunch // the parameters of all kernels
+	loopRecord
+	loopFrame
+	loopScratch
+	loopWords
+)
+
+// loops writes the function that runs a kernel on the processor.
 func (d *Device) loops(b *strings.Builder) {
 	fmt.Fprintf(b, "define i32 @%s(ptr %%words) {\nentry:\n", entryName)
 	read := func(name string, n int) {
 		fmt.Fprintf(b, "  %s.at = getelementptr i64, ptr %%words, i64 %d\n  %s = load i64, ptr %s.at\n", name, n, name, name)
 	}
-	for k, name := range []string{"%kernel", "%nx", "%ny", "%record", "%frame", "%scratch"} {
+	for k, name := range []string{"%kernel", "%nx", "%ny", "%first", "%step", "%launch", "%record", "%frame", "%scratch"} {
 		read(name, k)
 	}
-	b.WriteString("  br label %rows\nrows:\n  %y = phi i64 [ 0, %entry ], [ %y2, %next ]\n  %more = icmp ult i64 %y, %ny\n  br i1 %more, label %row, label %end\nrow:\n  br label %threads\n")
-	b.WriteString("threads:\n  %x = phi i64 [ 0, %row ], [ %x2, %after ]\n  %in = icmp ult i64 %x, %nx\n  br i1 %in, label %thread, label %next\nthread:\n  switch i64 %kernel, label %after [")
+	b.WriteString("  %all = mul i64 %nx, %ny\n  br label %threads\n")
+	b.WriteString("threads:\n  %k = phi i64 [ 0, %entry ], [ %k2, %after ]\n  %t = phi i64 [ %first, %entry ], [ %t2, %after ]\n  %more = icmp ult i64 %k, %all\n  br i1 %more, label %thread, label %end\n")
+	b.WriteString("thread:\n  %x = urem i64 %t, %nx\n  %y = udiv i64 %t, %nx\n  switch i64 %kernel, label %after [")
 	for k := range d.kernels {
 		fmt.Fprintf(b, " i64 %d, label %%run%d", k, k)
 	}
 	b.WriteString(" ]\n")
 	for k, kernel := range d.kernels {
 		fmt.Fprintf(b, "run%d:\n", k)
-		args := "i64 %x, i64 %nx, i64 %y, i64 %ny, i64 %record, i64 %frame, i64 %scratch"
+		args := threadParams
 		for j := range kernel.words {
 			name := fmt.Sprintf("%%k%d.%d", k, j)
-			read(name, 6+j)
+			read(name, loopWords+j)
 			args += ", i64 " + name
 		}
 		fmt.Fprintf(b, "  call void @%s(%s)\n  br label %%after\n", kernel.name, args)
 	}
-	fmt.Fprintf(b, "after:\n  %%x2 = add i64 %%x, 1\n  br label %%threads\nnext:\n  %%y2 = add i64 %%y, 1\n  br label %%rows\nend:\n  ret i32 %d\n}\n", ended)
+	fmt.Fprintf(b, "after:\n  %%k2 = add i64 %%k, 1\n  %%sum = add i64 %%t, %%step\n  %%t2 = urem i64 %%sum, %%all\n  br label %%threads\nend:\n  ret i32 %d\n}\n", ended)
 }

@@ -73,14 +73,15 @@ func (d *Device) PTX(c *Cache) (string, error) {
 
 // deviceRun is one task on a device.
 type deviceRun struct {
-	d       *Device
-	ctx     context.Context
-	o       cpu.Bound
-	l       Launcher
-	words   []uint64
-	record  uint64 // 0: nothing can fail
-	frame   uint64
-	scratch uint64
+	d        *Device
+	ctx      context.Context
+	o        cpu.Bound
+	l        Launcher
+	words    []uint64
+	launches uint64
+	record   uint64 // 0: nothing can fail
+	frame    uint64
+	scratch  uint64
 }
 
 // Run starts the kernels for a task, whose buffers are in the device's memory. If nothing can
@@ -107,7 +108,7 @@ func (d *Device) Run(t ir.Task, l Launcher) error {
 	r.frame, r.scratch = at+word*recordWords, at+word*uint64(recordWords+len(d.frame))
 	if mayFail {
 		r.record = at
-		if err := l.Launch(0, 1, 1, []uint64{r.record, r.frame, r.scratch}); err != nil {
+		if err := r.launch(d.kernels[0], 1, 1); err != nil {
 			return err
 		}
 	}
@@ -123,17 +124,15 @@ func (r *deviceRun) fault() error {
 	if err := r.l.Read(r.record, record[:]); err != nil {
 		return err
 	}
-	n := min(record[recordCount], recordEntries)
-	if n == 0 {
+	if record[recordLaunch] == ^uint64(0) {
 		return nil
 	}
-	first := record[recordHead:][:recordEntry]
-	for k := range n {
-		if e := record[recordHead+recordEntry*k:][:recordEntry]; e[0] < first[0] {
-			first = e
-		}
+	part := func(k int) uint64 { return record[recordFirst+k] & (1<<partBits - 1) }
+	var number uint64
+	for k := 1; k < recordParts; k++ {
+		number |= part(k) << ((k - 1) * partBits)
 	}
-	return faultError(r.o, &r.d.faults[first[1]], int64(first[2]))
+	return faultError(r.o, &r.d.faults[part(0)], int64(number))
 }
 
 // rounds returns the numbers of rounds of s along its axis and along the others together, -1 if
@@ -252,8 +251,9 @@ func (r *deviceRun) step(s *deviceStep) error {
 }
 
 func (r *deviceRun) launch(k *deviceKernel, x, y int64) error {
-	params := make([]uint64, 0, 3+len(k.words))
-	params = append(params, r.record, r.frame, r.scratch)
+	params := make([]uint64, 0, 4+len(k.words))
+	params = append(params, r.launches, r.record, r.frame, r.scratch)
+	r.launches++
 	for _, n := range k.words {
 		params = append(params, r.words[n])
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -19,12 +20,13 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
 // loopLauncher runs the kernels of a body on the processor, each with some threads that run one
-// after another.
+// after another, in another order each time.
 type loopLauncher struct {
 	code   *code
 	rng    *rand.Rand
@@ -49,10 +51,21 @@ func (l *loopLauncher) Launch(kernel int, x, y int64, params []uint64) error {
 		}
 		return n
 	}
-	words := append([]uint64{uint64(kernel), threads(x), threads(y)}, params...)
+	nx, ny := threads(x), threads(y)
 	if kernel == 0 {
-		words[1], words[2] = 1, 1
+		nx, ny = 1, 1
 	}
+	all := nx * ny
+	words := make([]uint64, loopLaunch, loopWords+len(params))
+	words[loopKernel], words[loopNX], words[loopNY], words[loopFirst] = uint64(kernel), nx, ny, l.rng.Uint64N(all)
+	for gcd := uint64(0); gcd != 1; { // for all threads to run
+		words[loopStep] = all - l.rng.Uint64N(all)
+		gcd = all
+		for b := words[loopStep]; b > 0; {
+			gcd, b = b, gcd%b
+		}
+	}
+	words = append(words, params...)
 	l.code.call(unsafe.Pointer(&words[0]))
 	runtime.KeepAlive(words)
 	return nil
@@ -85,7 +98,7 @@ func onLoops(l *Library, fn *ir.Func, seed uint64) (func(t ir.Task) error, error
 }
 
 // TestDeviceRandomBodies runs the kernels of random bodies on the processor, and compares the
-// values with those of strips, and of the first fault of a loop.
+// values with those of strips, and the fault with that of rounds in order.
 func TestDeviceRandomBodies(t *testing.T) {
 	l := library(t)
 	for name, generate := range map[string]func(t *testing.T, seed uint64) *kerneltest.Body{
@@ -114,8 +127,11 @@ func TestDeviceRandomBodies(t *testing.T) {
 					continue
 				}
 				ran++
-				p := cpu.Compile(b.Func)
+				p, inOrder := cpu.Compile(b.Func), cpu.CompileInOrder(b.Func)
 				want := outcomeOf(t, b, func(task *kerneltest.Task) error { return p.RunTask(task, nil) })
+				if want.fault != "" {
+					want = outcomeOf(t, b, func(task *kerneltest.Task) error { return inOrder.RunTask(task, nil) })
+				}
 				var large *TooLargeError
 				got := outcomeOf(t, b, func(task *kerneltest.Task) error {
 					if err := run(task); !errors.As(err, &large) {
@@ -129,8 +145,8 @@ func TestDeviceRandomBodies(t *testing.T) {
 				if want.fault != "" {
 					faults++
 				}
-				if (got.fault != "") != (want.fault != "") {
-					t.Fatalf("seed %d: the fault is %q at %v, and in strips %q at %v\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source)
+				if got.fault != want.fault || got.where != want.where {
+					t.Fatalf("seed %d: the fault is %q at %v, and in order %q at %v\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source)
 				}
 				for i := range want.cells {
 					if want.fault == "" && got.cells[i] != want.cells[i] {
@@ -143,63 +159,36 @@ func TestDeviceRandomBodies(t *testing.T) {
 	}
 }
 
-// deviceBodies are bodies with each kind of step; LoopCodelet has their operands.
-var deviceBodies = []string{
-	"each i in y { y[i] = x[i] * 2.0 + y[i] }",
-	"each i in y { y[i] = x[k[i]] }",
-	"each i in y { y[i] = sum j in x { x[j] * y[i] } }",
-	"each i in y { y[i] = sum j in 0..n { x[j] } }",
-	"each i in y { let s = 0.0\n for j in k[i]..k[i] + 2 { s += x[j] }\n y[i] = s }",
-	"v = sum i in x { x[i] * x[i] }",
-	"v = prod i in x { x[i] + 1.0 }",
-	"v = max i in x { abs(x[i]) }",
-	"v += sum i, j in A { A[i, j] * B[j, i] }",
-	"v = sum i in 0..9 { sum j in 0..n { A[i, j] } }",
-	"let a = sum i in x { x[i] }\n let b = a * 2.0 + float(n)\n each i in y { y[i] = y[i] - b }\n v = b",
-	"let m = x[0]\n each i in y { y[i] += m }",
-	"if x[0] > 0.0 { each i in y { y[i] = 1.0 } } else { each i in y { y[i] = -1.0 }\n v = 3.0 }",
-	"for l in 0..9 { each j in y { y[j] = y[j] * 0.5 + x[l % x.n] } }",
-	"let c = 0.0\n for l in 0..4 { each j in y { y[j] += c }\n c = c + (sum j in y { y[j] })\n v = c }",
-	"for l in 1..9 { if x[l % x.n] > 0.0 { each j in y { y[j] = A[l, j] } }\n v += float(l) }",
-	"each i, j in A { A[i, j] = A[i, j] + B[j, i] }",
-	"each i, j in A { A[i, j] = sum l in 0..n { x[l] * float(j) + B[l, i] } }",
-	"for i in 0..n { y[i] = x[n - 1 - i] }",
-	"each i in u { u[i] = u[i] // (u[i] - 4) }",
-	"each i in y { y[i] = exp(x[i]) + sin(y[i] * 1.0e6) + round(x[i] * 5.5) + x[i] % 0.3 }",
-}
-
-// TestDeviceBodies runs bodies with each kind of step on sizes around those of strips and groups.
+// TestDeviceBodies runs bodies with each kind of step on sizes around those of strips and groups,
+// as TestDeviceRandomBodies does.
 func TestDeviceBodies(t *testing.T) {
 	l := library(t)
-	for _, body := range deviceBodies {
+	for _, body := range kerneltest.DeviceBodies {
 		fn := kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body), nil)
 		run, err := onLoops(l, fn, 1)
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
-		p := cpu.Compile(fn)
+		p, inOrder := cpu.Compile(fn), cpu.CompileInOrder(fn)
 		for _, n := range []int{1, 2, 7, 8, 9, 63, 511, 512, 513, 1031} {
-			var values [2][]float64
-			var faults [2]string
-			for way, f := range []func(t *kerneltest.Task) error{func(t *kerneltest.Task) error { return p.RunTask(t, nil) }, func(t *kerneltest.Task) error { return run(t) }} {
+			var values [][]float64
+			var faults []string
+			for _, f := range []func(t ir.Task) error{
+				func(t ir.Task) error { return p.RunTask(t, nil) }, func(t ir.Task) error { return inOrder.RunTask(t, nil) }, run,
+			} {
 				list, read := kerneltest.LoopData(n)
 				err := f(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(n))}})
-				var fault *cpu.Fault
-				if errors.As(err, &fault) {
-					faults[way] = fault.Error() + " " + kerneltest.At(fault.Span) + " " + fault.Index
-				} else if err != nil {
-					t.Fatal(err)
-				}
-				values[way] = read()
+				faults = append(faults, faultText(t, err))
+				values = append(values, read())
 			}
-			if faults[0] != faults[1] {
-				t.Errorf("%s: n = %d: %q, and in strips %q", body, n, faults[1], faults[0])
+			if faults[2] != faults[1] {
+				t.Errorf("%s: n = %d: %q, and in order %q", body, n, faults[2], faults[1])
 				continue
 			}
 			for i, v := range values[0] {
-				if faults[0] == "" && math.Float64bits(v) != math.Float64bits(values[1][i]) {
-					t.Errorf("%s: n = %d: value %d is %v, and in strips %v", body, n, i, values[1][i], v)
+				if faults[1] == "" && math.Float64bits(v) != math.Float64bits(values[2][i]) {
+					t.Errorf("%s: n = %d: value %d is %v, and in strips %v", body, n, i, values[2][i], v)
 					break
 				}
 			}
@@ -207,12 +196,25 @@ func TestDeviceBodies(t *testing.T) {
 	}
 }
 
+// faultText returns the fault that err is, with its place, or "".
+func faultText(t *testing.T, err error) string {
+	t.Helper()
+	var f *cpu.Fault
+	if err != nil && !errors.As(err, &f) {
+		t.Fatal(err)
+	}
+	if f == nil {
+		return ""
+	}
+	return f.Error() + " " + kerneltest.At(f.Span) + " " + f.Index
+}
+
 // TestPTX makes PTX of bodies, which must not contract operations nor round them in another way,
 // and assembles it where NVIDIA's assembler is.
 func TestPTX(t *testing.T) {
 	l := library(t)
 	ptxas, _ := exec.LookPath("ptxas")
-	for k, body := range deviceBodies {
+	for k, body := range kerneltest.DeviceBodies {
 		d, err := NewDevice(kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body), nil))
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
@@ -232,7 +234,11 @@ func TestPTX(t *testing.T) {
 				t.Errorf("%s: the code has %s", body, bad)
 			}
 		}
-		if strings.Contains(text, "fma.") && !strings.Contains(body, "exp") && !strings.Contains(body, "sin") {
+		calls := false // of functions that fuse operations
+		for _, name := range regexp.MustCompile(`[a-z0-9]+`).FindAllString(body, -1) {
+			calls = calls || elementary.Lookup(name, 64) != nil
+		}
+		if strings.Contains(text, "fma.") && !calls {
 			t.Errorf("%s: the code contracts operations", body)
 		}
 		if dir := os.Getenv("STARPUSH_PTX_DIR"); dir != "" {

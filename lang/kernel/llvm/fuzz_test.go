@@ -42,7 +42,7 @@ func correctBody(text string) *ir.Func {
 // of every body that the checks find correct.
 func FuzzText(f *testing.F) {
 	l := library(f)
-	for _, body := range deviceBodies {
+	for _, body := range kerneltest.DeviceBodies {
 		f.Add(body)
 	}
 	for _, body := range []string{

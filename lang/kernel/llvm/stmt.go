@@ -190,23 +190,13 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 	}
 	k := w.alloca("i64")
 	w.emit("store i64 0, ptr %s", k)
-	count := func(end value) {
-		head, in, out := w.label("loop"), w.label("round"), w.label("done")
-		w.jump(head)
-		w.start(head)
-		at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-		w.branch(w.compare("icmp ult", at, end).name, in, out)
-		w.start(in)
-		body(at)
-		w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
-		if !innermost {
-			w.spend(intValue(1))
-		}
-		w.jump(head)
-		w.start(out)
-	}
 	if !innermost || fixed && rounds <= shortLoop || w.thread != nil {
-		count(n)
+		w.counted(k, "1", n, func(at value) {
+			body(at)
+			if !innermost {
+				w.spend(intValue(1))
+			}
+		})
 		return
 	}
 	// rounds between two looks at the budget
@@ -220,8 +210,23 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 	rest := w.binary("sub", n, at)
 	less := w.compare("icmp ult", rest, part)
 	rest = w.choose(less, rest, part)
-	count(w.binary("add", at, rest))
+	w.counted(k, "1", w.binary("add", at, rest), body)
 	w.spend(w.binary("mul", rest, intValue(int64(cost))))
+	w.jump(head)
+	w.start(out)
+}
+
+// counted runs body with the number in the memory k, and with one larger by step each time, while it
+// is below end.
+func (w *writer) counted(k, step string, end value, body func(at value)) {
+	head, in, out := w.label("loop"), w.label("round"), w.label("done")
+	w.jump(head)
+	w.start(head)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp ult", at, end).name, in, out)
+	w.start(in)
+	body(at)
+	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, %s", at.name, step), k)
 	w.jump(head)
 	w.start(out)
 }

@@ -5,6 +5,7 @@ package steps
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
@@ -66,7 +67,7 @@ type Plan struct {
 func Split(fn *ir.Func, opt Options) (*Plan, error) {
 	own := *fn
 	own.Slots = append([]ir.Slot(nil), fn.Slots...)
-	s := &splitter{fn: &own, opt: opt, whole: analysis.WholeBody(fn), lets: map[int]*ir.Stmt{}, carried: map[int]bool{}, folds: map[*ir.Expr]int{}}
+	s := &splitter{fn: &own, opt: opt, whole: analysis.WholeBody(fn), lets: map[int]*ir.Stmt{}, carried: map[int]bool{}, locals: map[*ir.Expr]int{}}
 	list, err := s.walk(fn.Body, nil, nil)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ type splitter struct {
 	whole   *analysis.Rounds
 	lets    map[int]*ir.Stmt // declarations outside of steps with rounds
 	carried map[int]bool
-	folds   map[*ir.Expr]int // the locals of folds that are steps
+	locals  map[*ir.Expr]int // that replace folds, and expressions before them
 }
 
 // walk divides a block. guards and indices are those around it.
@@ -202,8 +203,9 @@ func (s *splitter) nest(st *ir.Stmt) (domain []ir.Range, body []*ir.Stmt) {
 			return domain, body
 		}
 		st = body[0]
-		if !r.Invariant(st.Domain[0].Lo) || !r.Invariant(st.Domain[0].Hi) {
-			return domain, body
+		lo, hi := st.Domain[0].Lo, st.Domain[0].Hi
+		if !r.Invariant(lo) || !r.Invariant(hi) || analysis.MayFault(lo) || analysis.MayFault(hi) {
+			return domain, body // st's range is found in each round of the loop around it
 		}
 	}
 }
@@ -241,37 +243,54 @@ func loopFree(st *ir.Stmt) bool {
 func hasFolds(st *ir.Stmt) bool {
 	found := false
 	ir.WalkStmts([]*ir.Stmt{st}, func(in *ir.Stmt) {
-		in.Exprs(func(e *ir.Expr) {
-			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold; return !found })
-		})
+		in.Exprs(func(e *ir.Expr) { found = found || hasFold(e) })
 	})
 	return found
 }
 
+func hasFold(e *ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold; return !found })
+	return found
+}
+
 // hoist returns steps for the folds of st that it always evaluates, and has rewritten replace
-// them by locals.
+// them by locals. An expression that may fail before a fold is a step, too, so that its fault is
+// the one that the body has.
 func (s *splitter) hoist(st *ir.Stmt) []*Step {
 	var out []*Step
-	st.Exprs(func(e *ir.Expr) {
-		ir.WalkExpr(e, func(x *ir.Expr) bool {
-			switch x.Op {
-			case ir.OpAnd, ir.OpOr, ir.OpCond:
-				return false
-			case ir.OpFold:
-				if _, done := s.folds[x]; !done {
-					slot := s.newSlot(x.Type)
-					s.folds[x], s.carried[slot] = slot, true
-					out = append(out, &Step{Fold: x, Slot: slot})
-				}
-				return false
+	local := func(e *ir.Expr) int {
+		slot := s.newSlot(e.Type)
+		s.locals[e], s.carried[slot] = slot, true
+		return slot
+	}
+	var inOrder func(list []*ir.Expr)
+	one := func(e *ir.Expr) {
+		switch _, done := s.locals[e]; {
+		case e.Op == ir.OpAnd || e.Op == ir.OpOr || e.Op == ir.OpCond || done:
+		case e.Op == ir.OpFold:
+			out = append(out, &Step{Fold: e, Slot: local(e)})
+		default:
+			inOrder(e.X)
+		}
+	}
+	inOrder = func(list []*ir.Expr) {
+		for k, e := range list {
+			one(e)
+			if !slices.ContainsFunc(list[k+1:], hasFold) {
+				continue
 			}
-			return true
-		})
-	})
+			if now := s.rewrittenExpr(e); analysis.MayFault(now) {
+				set := &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: local(e), Value: now, Pos: e.Pos}
+				out = append(out, &Step{Body: []*ir.Stmt{set}})
+			}
+		}
+	}
+	inOrder(append([]*ir.Expr{st.Value}, st.Index...))
 	return out
 }
 
-// rewritten returns st with the locals of folds in place of them.
+// rewritten returns st with locals in place of what hoist has made steps.
 func (s *splitter) rewritten(st *ir.Stmt) *ir.Stmt {
 	if st.Kind == ir.IfStmt || !hasFolds(st) {
 		return st
@@ -286,10 +305,10 @@ func (s *splitter) rewritten(st *ir.Stmt) *ir.Stmt {
 }
 
 func (s *splitter) rewrittenExpr(e *ir.Expr) *ir.Expr {
+	if slot, ok := s.locals[e]; ok {
+		return &ir.Expr{Op: ir.OpSlot, Type: e.Type, Slot: slot, Pos: e.Pos}
+	}
 	if e.Op == ir.OpFold {
-		if slot, ok := s.folds[e]; ok {
-			return &ir.Expr{Op: ir.OpSlot, Type: e.Type, Slot: slot, Pos: e.Pos}
-		}
 		return e
 	}
 	c := *e
