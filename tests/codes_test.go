@@ -226,6 +226,7 @@ var byHand = map[string]string{
 	"E0604": "every insert has to pass it, too",
 	"E0606": "two loops become one",
 	"E0608": "the recursion becomes a loop",
+	"E0609": "the largest length is not in the text",
 	"E0701": "it is not known which of the types was meant",
 	"E0702": "it is not known which of the sizes was meant",
 	"E0704": "the value comes from the command line",

@@ -27,7 +27,7 @@ type (
 )
 
 // Check returns the diagnostics of the body of a codelet, with element-type parameters
-// open: codes E0601 to E0608, W0606 and W0608, names (E0201, E0202,
+// open: codes E0601 to E0609, W0606 and W0608, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
 // else of the tree changes. A codelet without body has nothing to check. outer finds names

@@ -207,7 +207,12 @@ func (b *bodyUse) assign(a *syntax.Assign, in position) {
 		return
 	}
 	if l := b.names.Lookup(id.Name); l != nil {
-		l.carries = b.use(b.expand(a.Value), nil) != unused || a.Op != "=" && l.carries
+		l.carries = b.use(b.expand(a.Value), nil) != unused || (a.Op != "=" || element) && l.carries
+		if element { // of an array: the others keep what they have
+			for _, i := range x.Args {
+				l.carries = l.carries || b.use(b.expand(i), nil) != unused
+			}
+		}
 		l.version = b.nextVersion()
 		return
 	}

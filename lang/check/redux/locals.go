@@ -130,6 +130,11 @@ func (s *bodyLocals) assign(a *syntax.Assign) {
 	if l := s.names.Lookup(id.Name); l != nil {
 		l.reassigned = true
 		s.addFlow(s.sourcesOf(a.Value), l)
+		if element { // of an array
+			for _, i := range x.Args {
+				s.addFlow(s.sourcesOf(i), l)
+			}
+		}
 		for k := len(s.enclosing) - 1; k >= 0 && !s.recorded[inStmt{s.enclosing[k], l}]; k-- {
 			s.recorded[inStmt{s.enclosing[k], l}] = true
 			s.assigned[s.enclosing[k]] = append(s.assigned[s.enclosing[k]], l)
@@ -302,7 +307,15 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 			c := *x
 			c.Args = list(x.Args)
 			if id, ok := syntax.Unparen(x.X).(*syntax.Ident); ok {
-				c.X = b.operand(id)
+				l := b.names.Lookup(id.Name)
+				switch {
+				case l == nil:
+					c.X = b.operand(id)
+				case l.carries:
+					return &syntax.Ident{Name: unsureName}
+				default:
+					c.X = &syntax.Ident{Name: l.name()}
+				}
 			}
 			return &c
 		case *syntax.Fold:

@@ -25,8 +25,8 @@ type loop struct {
 func (a *analysis) checkBounds(list []*ir.Stmt, loops []loop) {
 	for _, s := range list {
 		s.Exprs(func(e *ir.Expr) { a.checkExprBounds(e, loops) })
-		if s.Kind == ir.StoreStmt {
-			a.checkAccess(s.Operand, s.Index, s.Target, true, loops)
+		if s.Kind == ir.StoreStmt || s.Kind == ir.ElementStmt {
+			a.checkAccess(a.fn.Element(s), true, loops)
 		}
 		inner := loops
 		switch s.Kind {
@@ -59,8 +59,8 @@ func (a *analysis) addLoop(loops []loop, lp loop) []loop {
 
 func (a *analysis) checkExprBounds(e *ir.Expr, loops []loop) {
 	switch e.Op {
-	case ir.OpLoad:
-		a.checkAccess(e.Operand, e.X, e.Pos, false, loops)
+	case ir.OpLoad, ir.OpElement:
+		a.checkAccess(e, false, loops)
 	case ir.OpCond, ir.OpAnd, ir.OpOr:
 		a.checkExprBounds(e.X[0], loops)
 		for _, x := range e.X[1:] {
@@ -82,20 +82,39 @@ func (a *analysis) checkExprBounds(e *ir.Expr, loops []loop) {
 	}
 }
 
-// checkAccess checks one element access.
-func (a *analysis) checkAccess(op int, index []*ir.Expr, at syntax.Span, write bool, loops []loop) {
-	for axis, x := range index {
+// sizeOf returns the size of the data of the element at along an axis.
+func (a *analysis) sizeOf(at *ir.Expr, axis int) linear {
+	if at.Op == ir.OpElement {
+		return linear{c: at.Int}
+	}
+	return a.dim(at.Operand, axis)
+}
+
+// nameOf returns the name of the data of the element at.
+func (a *analysis) nameOf(at *ir.Expr) string {
+	if at.Op == ir.OpElement {
+		return a.fn.Slots[at.Slot].Name
+	}
+	return a.fn.Operands[at.Operand].Name
+}
+
+// checkAccess checks the access of one element.
+func (a *analysis) checkAccess(at *ir.Expr, write bool, loops []loop) {
+	for axis, x := range at.X {
 		f, ok := a.forms.form(x)
 		if !ok {
 			continue
 		}
-		over := f.minus(a.dim(op, axis))
+		over := f.minus(a.sizeOf(at, axis))
 		if v, isConst := f.constant(); isConst && v < 0 {
-			a.reportOutOfBounds(op, at, write, true, fmt.Sprintf("is %d", v))
+			a.reportOutOfBounds(at, write, true, fmt.Sprintf("is %d", v))
 			return
 		}
 		if v, isConst := over.constant(); isConst && v >= 0 {
-			a.reportOutOfBounds(op, at, write, false, "is "+a.forms.text(f))
+			d := a.reportOutOfBounds(at, write, false, "is "+a.forms.text(f))
+			if at.Op == ir.OpElement {
+				d.Help = append(d.Help, fmt.Sprintf("`%s` has %d %s: 0 to %d", a.nameOf(at), at.Int, ir.Noun{One: "element", Many: "elements"}.For(at.Int), at.Int-1))
+			}
 			return
 		}
 		slots := slotsOf(f)
@@ -104,7 +123,7 @@ func (a *analysis) checkAccess(op int, index []*ir.Expr, at syntax.Span, write b
 		}
 		for _, lp := range loops {
 			for k := range lp.domain {
-				if lp.domain[k].Slot == slots[0] && a.checkLoopIndex(op, axis, index, at, write, f, lp, k) {
+				if lp.domain[k].Slot == slots[0] && a.checkLoopIndex(at, axis, write, f, lp, k) {
 					return
 				}
 			}
@@ -112,8 +131,8 @@ func (a *analysis) checkAccess(op int, index []*ir.Expr, at syntax.Span, write b
 	}
 }
 
-// reportOutOfBounds reports E0601 for operand op.
-func (a *analysis) reportOutOfBounds(op int, at syntax.Span, write, before bool, label string) *diag.Diagnostic {
+// reportOutOfBounds reports E0601 for the element at.
+func (a *analysis) reportOutOfBounds(at *ir.Expr, write, before bool, label string) *diag.Diagnostic {
 	verb, where := "reads", "past the end of"
 	if write {
 		verb = "writes"
@@ -121,15 +140,17 @@ func (a *analysis) reportOutOfBounds(op int, at syntax.Span, write, before bool,
 	if before {
 		where = "before the start of"
 	}
-	a.outOfBounds[op] = true
-	d := a.err("E0601", at, fmt.Sprintf("`%s` %s %s `%s`", a.text(at), verb, where, a.fn.Operands[op].Name))
+	if at.Op == ir.OpLoad {
+		a.outOfBounds[at.Operand] = true
+	}
+	d := a.err("E0601", at.Pos, fmt.Sprintf("`%s` %s %s `%s`", a.text(at.Pos), verb, where, a.nameOf(at)))
 	d.Label = label
 	return d
 }
 
 // checkLoopIndex checks an index whose linear form f depends on index k of a loop, and
 // reports whether it is out of bounds.
-func (a *analysis) checkLoopIndex(op, axis int, index []*ir.Expr, at syntax.Span, write bool, f linear, lp loop, k int) bool {
+func (a *analysis) checkLoopIndex(at *ir.Expr, axis int, write bool, f linear, lp loop, k int) bool {
 	r := &lp.domain[k]
 	first, last, ok := a.forms.bounds(r)
 	rest, c := withoutSlot(f, r.Slot)
@@ -142,19 +163,19 @@ func (a *analysis) checkLoopIndex(op, axis int, index []*ir.Expr, at syntax.Span
 		low, high, lowRound, highRound = atLast, atFirst, "last", "first"
 	}
 	name := a.fn.Slots[r.Slot].Name
-	size := a.dim(op, axis)
+	size := a.sizeOf(at, axis)
 	clampText := func(format string, args ...any) string {
-		parts := make([]string, len(index))
-		for m, x := range index {
+		parts := make([]string, len(at.X))
+		for m, x := range at.X {
 			parts[m] = a.text(x.Pos)
 			if m == axis {
 				parts[m] = fmt.Sprintf(format, append([]any{parts[m]}, args...)...)
 			}
 		}
-		return fmt.Sprintf("%s[%s]", a.fn.Operands[op].Name, strings.Join(parts, ", "))
+		return fmt.Sprintf("%s[%s]", a.nameOf(at), strings.Join(parts, ", "))
 	}
 	if v, isConst := high.minus(size).constant(); isConst && v >= 0 {
-		d := a.reportOutOfBounds(op, at, write, false, fmt.Sprintf("is %s in the %s round", a.forms.text(high), highRound))
+		d := a.reportOutOfBounds(at, write, false, fmt.Sprintf("is %s in the %s round", a.forms.text(high), highRound))
 		lo, hi := first, last
 		if c > 0 {
 			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.forms.text(last))})
@@ -181,7 +202,7 @@ func (a *analysis) checkLoopIndex(op, axis int, index []*ir.Expr, at syntax.Span
 		return true
 	}
 	if v, isConst := low.constant(); isConst && v < 0 {
-		d := a.reportOutOfBounds(op, at, write, true, fmt.Sprintf("is %d in the %s round", v, lowRound))
+		d := a.reportOutOfBounds(at, write, true, fmt.Sprintf("is %d in the %s round", v, lowRound))
 		lo, hi := first, last
 		if c > 0 {
 			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.forms.text(first))})
@@ -218,7 +239,7 @@ func (a *analysis) accessesBeforeStart(lp loop, slot int) bool {
 	}
 	look := func(e *ir.Expr) {
 		ir.WalkExpr(e, func(e *ir.Expr) bool {
-			if e.Op == ir.OpLoad {
+			if e.Op == ir.OpLoad || e.Op == ir.OpElement {
 				index(e.X)
 			}
 			return true

@@ -74,7 +74,7 @@ func (m *contributionSearch) stmt(s *ir.Stmt) {
 	}
 	v := m.expr(s.Value)
 	switch {
-	case s.Kind == ir.SetStmt:
+	case s.Kind == ir.SetStmt || s.Kind == ir.ElementStmt:
 		if old := m.slots[s.Slot]; v.carries && (!old.carries || old.at == nil && v.at != nil) {
 			m.slots[s.Slot], m.changed = old.join(v), true
 		}
@@ -104,7 +104,7 @@ func (m *contributionSearch) expr(e *ir.Expr) carried {
 	switch e.Op {
 	case ir.OpLoad:
 		return carried{carries: e.Operand == m.operand}
-	case ir.OpSlot:
+	case ir.OpSlot, ir.OpElement:
 		return m.slots[e.Slot]
 	}
 	values := e.X

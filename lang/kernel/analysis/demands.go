@@ -14,7 +14,7 @@ import (
 // Demands are the accesses of a block of statements that must be in bounds. Their indices
 // move monotonically with each loop, so the first and the last round of each decide.
 type Demands struct {
-	Elements []*ir.Expr // with locals of the round replaced by their values
+	Elements []*ir.Expr // of operands and arrays, with locals of the round replaced by their values
 	Loops    []*InnerLoop
 }
 
@@ -78,9 +78,9 @@ func (r *Rounds) Value(e *ir.Expr) *ir.Expr { return (&collector{r: r}).value(e)
 func (d *collector) stmts(to *Demands, list []*ir.Stmt) {
 	for _, st := range list {
 		switch st.Kind {
-		case ir.StoreStmt, ir.ReduceStmt:
+		case ir.StoreStmt, ir.ElementStmt, ir.ReduceStmt:
 			d.expr(to, st.Value)
-			d.expr(to, st.Element())
+			d.expr(to, d.r.fn.Element(st))
 		case ir.ForStmt:
 			in := d.enter(to, &st.Domain[0])
 			if st.Value != nil {
@@ -138,7 +138,9 @@ func (d *collector) expr(to *Demands, e *ir.Expr) {
 				delete(d.loops, x.Domain[k].Slot)
 			}
 			return false
-		case x.Op == ir.OpLoad && len(x.X) > 0:
+		case x.Op == ir.OpElement && x.InBounds():
+			return false
+		case x.Op == ir.OpLoad && len(x.X) > 0, x.Op == ir.OpElement:
 			for _, y := range x.X { // operations of the index may fault first
 				d.expr(to, y)
 			}
@@ -179,7 +181,7 @@ func (d *collector) text(s syntax.Span) string { return ir.SourceText(d.r.fn.Sou
 
 // addElement demands that an access is in bounds in every round.
 func (d *collector) addElement(to *Demands, at *ir.Expr) {
-	e := &ir.Expr{Op: ir.OpLoad, Type: at.Type, Operand: at.Operand, Pos: at.Pos}
+	e := &ir.Expr{Op: at.Op, Type: at.Type, Operand: at.Operand, Slot: at.Slot, Int: at.Int, Pos: at.Pos}
 	for _, x := range at.X {
 		v := d.value(x)
 		if v == nil || d.motion(v) == motionAny {
@@ -221,8 +223,12 @@ func (d *collector) substituted(e *ir.Expr) *ir.Expr {
 		if d.r.stored[e.Operand] {
 			return nil
 		}
+	case ir.OpElement:
+		if d.r.changing[e.Slot] {
+			return nil
+		}
 	}
-	if MayFault(e) && e.Op != ir.OpLoad && e.Op != ir.OpAdd && e.Op != ir.OpSub && e.Op != ir.OpMul && e.Op != ir.OpNeg {
+	if MayFault(e) && e.Op != ir.OpLoad && e.Op != ir.OpElement && e.Op != ir.OpAdd && e.Op != ir.OpSub && e.Op != ir.OpMul && e.Op != ir.OpNeg {
 		return nil
 	}
 	c := *e
@@ -293,7 +299,7 @@ func MayFault(e *ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		switch {
-		case x.Op == ir.OpLoad && len(x.X) > 0:
+		case x.Op == ir.OpLoad && len(x.X) > 0, x.Op == ir.OpElement && !x.InBounds():
 			found = true
 		case divides(x):
 			found = true
@@ -317,7 +323,7 @@ func divides(e *ir.Expr) bool {
 func (d *Demands) ReadsElements() bool {
 	found := false
 	look := func(e *ir.Expr) {
-		ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpLoad; return !found })
+		ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpLoad || x.Op == ir.OpElement; return !found })
 	}
 	for _, e := range d.Elements {
 		for _, x := range e.X {

@@ -39,8 +39,9 @@ func Independent(fn *ir.Func, loop *ir.Stmt) (r *Rounds, body []*ir.Stmt, ok boo
 
 // Dependence is the reason why the rounds of a `for` have to run in order.
 type Dependence struct {
-	Kind DependenceKind
-	Name string // of the local or of the operand
+	Kind  DependenceKind
+	Name  string // of the local or of the operand
+	Array bool   // the local is an array
 }
 
 // DependenceKind is the kind of a Dependence.
@@ -67,15 +68,15 @@ func (r *Rounds) dependence() Dependence {
 	if !r.localsIndependent() {
 		d := Dependence{Kind: CarriedLocal}
 		ir.WalkStmts(r.loop.Body, func(x *ir.Stmt) {
-			if x.Kind == ir.SetStmt && !r.declared[x.Slot] && r.reductions[x] == nil && d.Name == "" {
-				d.Name = r.fn.Slots[x.Slot].Name
+			if (x.Kind == ir.SetStmt || x.Kind == ir.ElementStmt) && !r.declared[x.Slot] && r.reductions[x] == nil && d.Name == "" {
+				d.Name, d.Array = r.fn.Slots[x.Slot].Name, r.fn.Slots[x.Slot].Len > 0
 			}
 		})
 		return d
 	}
 	for op, is := range r.stored {
 		if is && !r.elementsIndependent(op) && !r.elementsReduced(op) {
-			return Dependence{SharedElements, r.fn.Operands[op].Name}
+			return Dependence{Kind: SharedElements, Name: r.fn.Operands[op].Name}
 		}
 	}
 	if !flat {
@@ -111,6 +112,8 @@ func (r *Rounds) collect() bool {
 			}
 		case ir.StoreStmt:
 			r.stored[s.Operand] = true
+		case ir.ElementStmt:
+			r.changing[s.Slot] = true
 		case ir.ForStmt:
 			r.changing[s.Domain[0].Slot] = true
 		case ir.EachStmt:
@@ -151,7 +154,7 @@ func walkOnce(list []*ir.Stmt, f func(*ir.Stmt)) {
 func (r *Rounds) localsIndependent() bool {
 	sets, reads := map[int]int{}, map[int]int{}
 	ir.WalkStmts(r.loop.Body, func(s *ir.Stmt) {
-		if s.Kind == ir.SetStmt && !r.declared[s.Slot] {
+		if (s.Kind == ir.SetStmt || s.Kind == ir.ElementStmt) && !r.declared[s.Slot] {
 			sets[s.Slot]++
 		}
 	})
@@ -349,7 +352,7 @@ func (r *Rounds) Invariant(e *ir.Expr) bool {
 	ok := true
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		switch x.Op {
-		case ir.OpSlot:
+		case ir.OpSlot, ir.OpElement:
 			ok = ok && x.Slot != r.index && !r.changing[x.Slot]
 		case ir.OpLoad:
 			ok = ok && !r.stored[x.Operand]

@@ -57,6 +57,8 @@ func (a *analysis) checkEach(each *ir.Stmt) {
 			uses[s.Operand] = append(uses[s.Operand], access{store: true, index: s.Index, at: s.Target})
 		case s.Kind == ir.StoreStmt:
 			a.reportSharedValue(each, s, a.fn.Operands[s.Operand].Name, shared)
+		case s.Kind == ir.ElementStmt && !made[s.Slot]:
+			a.reportSharedArray(each, s, shared)
 		case s.Kind == ir.SetStmt && !s.Declare && !made[s.Slot]:
 			a.reportSharedValue(each, s, a.fn.Slots[s.Slot].Name, shared)
 		}
@@ -115,6 +117,20 @@ func (a *analysis) reportSharedValue(each, s *ir.Stmt, name string, shared map[s
 	}
 }
 
+// reportSharedArray reports a write to an array that all rounds share.
+func (a *analysis) reportSharedArray(each, s *ir.Stmt, shared map[string]bool) {
+	at := &a.fn.Slots[s.Slot]
+	if shared[at.Name] {
+		return
+	}
+	shared[at.Name] = true
+	d := a.err("E0605", s.Target, fmt.Sprintf("`%s` is one array, and every round of `each` writes to it", at.Name))
+	d.Label = "shared by all rounds"
+	d.Labels = append(d.Labels, diag.Label{Span: a.at(at.Decl), Text: "made before the `each`"})
+	d.Help = append(d.Help, "make it inside the `each`: every round has its own then",
+		"to use it from round to round, write `for`, which runs in order on one thread")
+}
+
 // foldOf returns the fold that replaces the assignment s to name in every round, and the
 // source of its body; "" if there is none.
 func (a *analysis) foldOf(s *ir.Stmt, name string) (fold, value string) {
@@ -164,7 +180,7 @@ func (a *analysis) foldOf(s *ir.Stmt, name string) (fold, value string) {
 func (a *analysis) usesRoundLocal(each *ir.Stmt, e *ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
-		if x.Op == ir.OpSlot && a.fn.Slots[x.Slot].Kind == ir.LetSlot {
+		if (x.Op == ir.OpSlot || x.Op == ir.OpElement) && a.fn.Slots[x.Slot].Kind == ir.LetSlot {
 			d := a.fn.Slots[x.Slot].Decl
 			found = found || d.Lo >= each.Pos.Lo && d.Hi <= each.Pos.Hi
 		}

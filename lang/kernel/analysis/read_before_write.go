@@ -138,7 +138,7 @@ func sizesOnly(domain []ir.Range) bool {
 	for _, d := range domain {
 		for _, x := range []*ir.Expr{d.Lo, d.Hi} {
 			ir.WalkExpr(x, func(e *ir.Expr) bool {
-				is = is && e.Op != ir.OpSlot && e.Op != ir.OpLoad && e.Op != ir.OpFold
+				is = is && e.Op != ir.OpSlot && e.Op != ir.OpLoad && e.Op != ir.OpElement && e.Op != ir.OpFold
 				return is
 			})
 		}

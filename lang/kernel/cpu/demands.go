@@ -25,7 +25,7 @@ type IntValue func(o Bound) int64
 
 // NewEvaluator returns the evaluator of a lowered body.
 func NewEvaluator(fn *ir.Func) *Evaluator {
-	return &Evaluator{c: &compiler{fn: fn, plan: oneByOne}, p: &Program{fn: fn, used: fn.UsedOperands()}}
+	return &Evaluator{c: &compiler{fn: fn, plan: oneByOne}, p: &Program{fn: fn, used: fn.UsedOperands(), locals: len(fn.Slots) + fn.ArrayWords()}}
 }
 
 // Int compiles x, an expression of sizes, scalars and constants.
@@ -93,11 +93,12 @@ func (c *compiler) demandsHold(d *analysis.Demands) func(m *machine) bool {
 	type index struct {
 		op, axis int
 		value    intFn
+		size     uint64 // of an array; 0: the operand has it
 	}
 	var list []index
 	for _, e := range d.Elements {
 		for axis, x := range e.X {
-			list = append(list, index{e.Operand, axis, c.exactInteger(x)})
+			list = append(list, index{e.Operand, axis, c.exactInteger(x), uint64(e.Int)})
 		}
 	}
 	type loop struct {
@@ -115,7 +116,11 @@ func (c *compiler) demandsHold(d *analysis.Demands) func(m *machine) bool {
 	return func(m *machine) bool {
 		for k := range list {
 			x := &list[k]
-			if v := x.value(m); uint64(v) >= uint64(m.ops[x.op].size(x.axis)) || m.overflowed {
+			size := x.size
+			if size == 0 {
+				size = uint64(m.ops[x.op].size(x.axis))
+			}
+			if v := x.value(m); uint64(v) >= size || m.overflowed {
 				m.overflowed = false
 				return false
 			}

@@ -129,7 +129,7 @@ func reduceStrip[T ir.Number](s *stripCompiler, st *ir.Stmt, t int) stripStmt {
 	v := numbers[T](s, st.Value, t)
 	add := combineInOrder[T](st.Reduce)
 	if op := st.Operand; op >= 0 {
-		at := s.c.address(st.Element())
+		at := s.c.address(s.c.fn.Element(st))
 		return func(m *machine, n int, mask []bool) {
 			x := v(m, n, mask, nil)
 			e := element[T](m, op, at(m))

@@ -48,8 +48,8 @@ func (v *operandView) size(k int) int64 {
 // machine is the state of one run.
 type machine struct {
 	p      *Program
-	ints   []int64          // by slot: integers, bools as 0 and 1, first index of the strip
-	flts   []float64        // by slot
+	ints   []int64          // by slot: integers, bools as 0 and 1, first index of the strip; then elements of arrays
+	flts   []float64        // by slot, then elements of arrays
 	ptrs   []unsafe.Pointer // by slot: strips of locals that differ between rounds
 	ops    []operandView
 	arena  []uint64
@@ -64,14 +64,14 @@ type stopped struct{ cause error }
 
 func newMachine(p *Program) *machine {
 	return &machine{p: p,
-		ints: make([]int64, len(p.fn.Slots)), flts: make([]float64, len(p.fn.Slots)), ptrs: make([]unsafe.Pointer, len(p.fn.Slots)),
+		ints: make([]int64, p.locals), flts: make([]float64, p.locals), ptrs: make([]unsafe.Pointer, len(p.fn.Slots)),
 		ops: make([]operandView, len(p.fn.Operands)), arena: make([]uint64, p.temps*stripLen)}
 }
 
 // resize makes m, the machine of another program, a machine for p.
 func (m *machine) resize(p *Program) {
 	m.p = p
-	m.ints, m.flts = resized(m.ints, len(p.fn.Slots)), resized(m.flts, len(p.fn.Slots))
+	m.ints, m.flts = resized(m.ints, p.locals), resized(m.flts, p.locals)
 	m.ptrs = resized(m.ptrs, len(p.fn.Slots))
 	m.ops = resized(m.ops, len(p.fn.Operands))
 	m.arena = resized(m.arena, p.temps*stripLen)
@@ -198,11 +198,19 @@ func (m *machine) newFault(e *ir.Expr, format string, args ...any) *Fault {
 	return f
 }
 
-// outOfBounds ends the run because index i is out of bounds on axis k of operand op.
+// outOfBounds ends the run because index i is out of bounds on axis k of the operand op or, if at
+// is an element of an array, in that.
 func (m *machine) outOfBounds(at *ir.Expr, op, k int, i int64) {
-	o, v := &m.p.fn.Operands[op], &m.ops[op]
-	axis := ir.AxisNouns(o.Kind)[k]
-	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", axis.One, i, o.Name, v.size(k), axis.For(v.size(k)))
+	var name string
+	var axis ir.Noun
+	var size int64
+	if at.Op == ir.OpElement {
+		name, axis, size = m.p.fn.Slots[at.Slot].Name, ir.AxisNouns(iface.Vector)[0], at.Int
+	} else {
+		o := &m.p.fn.Operands[op]
+		name, axis, size = o.Name, ir.AxisNouns(o.Kind)[k], m.ops[op].size(k)
+	}
+	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", axis.One, i, name, size, axis.For(size))
 	if k < len(at.X) {
 		f.Loop, f.Index = analysis.IndexOrigin(m.p.fn, at.X[k])
 	}

@@ -344,6 +344,9 @@ func (c *compiler) slowReason(st *ir.Stmt) (why, help string) {
 	const independent = "independent rounds run hundreds at a time"
 	switch d := analysis.DependenceOf(c.fn, st); d.Kind {
 	case analysis.CarriedLocal:
+		if d.Array {
+			return "the array `" + d.Name + "` is carried from one round to the next", independent + ": give each round its own `" + d.Name + "`"
+		}
 		return "`" + d.Name + "` is carried from one round to the next",
 			independent + ": give each round its own `" + d.Name + "`, or only add to it (`+=`)"
 	case analysis.SharedElements:

@@ -15,7 +15,9 @@ type Program struct {
 	code  []stmtFn
 	used  []int // operands that the body uses
 	temps int   // scratch strips that a run needs
-	pool  sync.Pool
+	// The words of locals: one for each slot, then the elements of arrays.
+	locals int
+	pool   sync.Pool
 }
 
 // Run runs the body. bufs are the data operands and args the scalar operands, both in the
@@ -135,7 +137,7 @@ func CompileInOrder(fn *ir.Func) *Program { return compile(fn, oneByOne) }
 // compile is Compile with a plan.
 func compile(fn *ir.Func, how plan) *Program {
 	c := &compiler{fn: fn, plan: how}
-	p := &Program{fn: fn, used: fn.UsedOperands()}
+	p := &Program{fn: fn, used: fn.UsedOperands(), locals: len(fn.Slots) + fn.ArrayWords()}
 	p.code = c.stmts(fn.Body)
 	p.temps = max(1, c.temps)
 	return p

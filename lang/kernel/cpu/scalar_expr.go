@@ -104,6 +104,9 @@ func (c *compiler) integer(e *ir.Expr) intFn {
 		return func(m *machine) int64 { return m.ints[slot] }
 	case ir.OpField:
 		return fieldOf(e)
+	case ir.OpElement:
+		at := c.arrayElement(e)
+		return func(m *machine) int64 { return m.ints[at(m)] }
 	case ir.OpConvert:
 		return c.toInteger(e)
 	case ir.OpCond, ir.OpSelect:
@@ -267,6 +270,9 @@ func (c *compiler) floating(e *ir.Expr) fltFn {
 	case ir.OpSlot:
 		slot := e.Slot
 		return func(m *machine) float64 { return m.flts[slot] }
+	case ir.OpElement:
+		at := c.arrayElement(e)
+		return func(m *machine) float64 { return m.flts[at(m)] }
 	case ir.OpConvert:
 		return c.toFloating(e)
 	case ir.OpCond, ir.OpSelect:

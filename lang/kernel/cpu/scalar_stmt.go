@@ -38,7 +38,12 @@ func (c *compiler) block(list []*ir.Stmt) stmtFn {
 func (c *compiler) stmt(s *ir.Stmt) stmtFn {
 	switch s.Kind {
 	case ir.SetStmt:
+		if c.fn.Slots[s.Slot].Len > 0 {
+			return c.fillArray(s)
+		}
 		return c.set(s.Slot, s.Value)
+	case ir.ElementStmt:
+		return c.setElement(s)
 	case ir.StoreStmt:
 		return c.store(s)
 	case ir.IfStmt:
@@ -167,7 +172,7 @@ func (c *compiler) blockAddress(at *ir.Expr) intFn {
 }
 
 func (c *compiler) store(s *ir.Stmt) stmtFn {
-	at, op := c.address(s.Element()), s.Operand
+	at, op := c.address(c.fn.Element(s)), s.Operand
 	switch s.Value.Type {
 	case ir.F32:
 		return storeFloat[float32](op, at, c.floating(s.Value))

@@ -83,6 +83,10 @@ func (s *stripCompiler) classOf(e *ir.Expr) classInfo {
 	case ir.OpSlot:
 		cl := s.slots[e.Slot]
 		return classInfo{cl, s.growth[e.Slot]}
+	case ir.OpElement:
+		if s.slots[e.Slot] == varying {
+			return classInfo{class: varying}
+		}
 	}
 	all := classInfo{}
 	for _, r := range e.Domain {
@@ -170,6 +174,13 @@ func (s *stripCompiler) pass(list []*ir.Stmt, divergent bool, changed *bool) boo
 				s.slots[st.Slot], s.growth[st.Slot] = cl, k
 				*changed = true
 			}
+		case ir.ElementStmt:
+			cl, _ := s.classify(st.Value)
+			at, _ := s.classify(st.Index[0])
+			if (cl != uniform || at != uniform || divergent) && s.slots[st.Slot] != varying {
+				s.slots[st.Slot] = varying
+				*changed = true
+			}
 		case ir.IfStmt:
 			cl, _ := s.classify(st.Value)
 			d := divergent || cl != uniform
@@ -224,8 +235,11 @@ func (s *stripCompiler) allocateLocals(list []*ir.Stmt) int {
 	t := 0
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && s.slots[st.Slot] == varying {
-			s.strips[st.Slot] = s.useStrip(t)
-			t++
+			s.strips[st.Slot] = t
+			for range max(1, s.c.fn.Slots[st.Slot].Len) { // an array has a strip for each element
+				s.useStrip(t)
+				t++
+			}
 		}
 	})
 	return t
@@ -292,6 +306,9 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 	defer s.c.reserve(t)()
 	switch st.Kind {
 	case ir.SetStmt:
+		if s.c.fn.Slots[st.Slot].Len > 0 {
+			return s.fillArray(st, t)
+		}
 		if s.slots[st.Slot] != varying {
 			// the scalar value of the strip's first round
 			set := s.c.set(st.Slot, st.Value)
@@ -320,6 +337,8 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 			return setStrip(s, st, numbers[float32](s, st.Value, t), t)
 		}
 		return setStrip(s, st, numbers[float64](s, st.Value, t), t)
+	case ir.ElementStmt:
+		return s.setElement(st, t)
 	case ir.StoreStmt:
 		switch st.Value.Type {
 		case ir.I8:
@@ -484,7 +503,7 @@ func setStrip[T any](s *stripCompiler, st *ir.Stmt, v vec[T], t int) stripStmt {
 
 // storeStrip compiles a store.
 func storeStrip[T ir.Number](s *stripCompiler, st *ir.Stmt, t int) stripStmt {
-	at := newAccess(s, st.Element(), t+1)
+	at := newAccess(s, s.c.fn.Element(st), t+1)
 	v := numbers[T](s, st.Value, t)
 	if at.contiguous {
 		return func(m *machine, n int, mask []bool) {

@@ -64,6 +64,8 @@ func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 		return func(m *machine, n int, mask []bool, dst []T) []T { return unsafe.Slice((*T)(m.ptrs[slot]), n) }
 	case ir.OpLoad:
 		return loadStrip[T](s, e, t)
+	case ir.OpElement:
+		return elementStrip[T](s, e, t)
 	case ir.OpConvert:
 		return convertStrip[T](s, e, t)
 	case ir.OpCond, ir.OpSelect:
@@ -442,6 +444,8 @@ func (s *stripCompiler) faultChecks(list []*ir.Expr) (out []*stripAccess, ok boo
 				ok = a != nil
 				out = append(out, a)
 				return false
+			case x.Op == ir.OpElement:
+				ok = x.InBounds()
 			case x.Op == ir.OpFloorDiv || x.Op == ir.OpMod || x.Op == ir.OpPow:
 				ok = !x.Type.IsInt()
 			}

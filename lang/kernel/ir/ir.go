@@ -66,6 +66,7 @@ const (
 	OpSlot              // value of local Slot
 	OpField             // Field of operand Operand, an I64
 	OpLoad              // element X… of operand Operand; no X for a variable
+	OpElement           // element X[0] of the array in local Slot, which has Int elements
 	OpConvert           // X[0] as Type, as Wrap, Saturate and IntToFloat convert
 
 	OpNeg
@@ -117,7 +118,7 @@ const (
 )
 
 var opNames = map[Op]string{
-	OpBad: "bad", OpConst: "const", OpSlot: "slot", OpField: "field", OpLoad: "load", OpConvert: "convert",
+	OpBad: "bad", OpConst: "const", OpSlot: "slot", OpField: "field", OpLoad: "load", OpElement: "element", OpConvert: "convert",
 	OpNeg: "neg", OpNot: "not", OpAdd: "add", OpSub: "sub", OpMul: "mul", OpDiv: "div", OpFloorDiv: "floordiv",
 	OpMod: "mod", OpPow: "pow", OpBitAnd: "bitand",
 	OpBitOr: "bitor", OpBitXor: "bitxor", OpBitNot: "bitnot", OpShl: "shl", OpShr: "shr", OpMin: "min", OpMax: "max", OpEq: "eq", OpNe: "ne", OpLt: "lt", OpLe: "le",
@@ -178,9 +179,10 @@ type StmtKind uint8
 
 // The statements.
 const (
-	SetStmt   StmtKind = iota // Slot = Value
-	StoreStmt                 // element Index… of Operand = Value; no Index for a variable
-	IfStmt                    // if Value then Body else Else
+	SetStmt     StmtKind = iota // Slot = Value; for an array, the declaration: all of its elements = Value
+	StoreStmt                   // element Index… of Operand = Value; no Index for a variable
+	ElementStmt                 // element Index[0] of the array in Slot = Value
+	IfStmt                      // if Value then Body else Else
 	// ForStmt is for Domain[0], in order. If Value is not nil, the loop ends before the first round
 	// in which it is false: that round and those after it would do nothing. So it may go on where
 	// Value is true in another round that runs beside it. A while is a for over NoEnd.
@@ -196,8 +198,8 @@ const (
 // NoEnd is the upper bound of the range of a loop that its Value ends.
 const NoEnd = math.MaxInt64
 
-// Stmt is a statement. The Value of a SetStmt or StoreStmt has the type of the local or
-// element that it is assigned to.
+// Stmt is a statement. The Value of a SetStmt, StoreStmt or ElementStmt has the type of the
+// local or element that it is assigned to.
 type Stmt struct {
 	Kind    StmtKind
 	Declare bool   // SetStmt of a let: the first value of Slot
@@ -229,10 +231,23 @@ const (
 // Slot is a local of a body.
 type Slot struct {
 	Name     string
-	Type     Type
+	Type     Type // of an array: that of its elements
 	Kind     SlotKind
-	Assigned bool // after its declaration, too
+	Len      int  // of an array: the number of its elements; 0 for one value
+	Assigned bool // after its declaration, too; true for every array
 	Decl     syntax.Span
+}
+
+// MaxLen is the largest number of elements of an array in a body.
+const MaxLen = 64
+
+// ArrayWords returns the number of elements of all arrays of the body.
+func (fn *Func) ArrayWords() int {
+	n := 0
+	for k := range fn.Slots {
+		n += fn.Slots[k].Len
+	}
+	return n
 }
 
 // Operand is a data operand of a body.
@@ -341,7 +356,18 @@ type Task interface {
 // MaxIndices is the most indices of one each or fold.
 const MaxIndices = 8
 
-// Element returns the element that a store writes, as an expression that loads it.
-func (s *Stmt) Element() *Expr {
+// Element returns the element that s, a store or an assignment to an element of an array of
+// fn, writes, as an expression that loads it.
+func (fn *Func) Element(s *Stmt) *Expr {
+	if s.Kind == ElementStmt {
+		return &Expr{Op: OpElement, Type: s.Value.Type, Slot: s.Slot, Int: int64(fn.Slots[s.Slot].Len), X: s.Index, Pos: s.Target}
+	}
 	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
+}
+
+// InBounds reports whether e, an element of an array in a body, has a constant index that is in
+// bounds.
+func (e *Expr) InBounds() bool {
+	x := e.X[0]
+	return x.Op == OpConst && x.Int >= 0 && x.Int < e.Int
 }

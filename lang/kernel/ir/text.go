@@ -75,9 +75,14 @@ func (w *irWriter) stmt(s *Stmt) string {
 		if s.Declare {
 			word = "let"
 		}
+		if n := w.f.Slots[s.Slot].Len; n > 0 {
+			return fmt.Sprintf("%s %s = %d times %s", word, w.slot(s.Slot), n, w.expr(s.Value))
+		}
 		return fmt.Sprintf("%s %s = %s", word, w.slot(s.Slot), w.expr(s.Value))
 	case StoreStmt:
 		return fmt.Sprintf("store %s = %s", w.element(s.Operand, s.Index), w.expr(s.Value))
+	case ElementStmt:
+		return fmt.Sprintf("set %s[%s] = %s", w.slot(s.Slot), w.list(s.Index), w.expr(s.Value))
 	case IfStmt:
 		return "if " + w.expr(s.Value)
 	case ForStmt:
@@ -138,6 +143,8 @@ func (w *irWriter) expr(e *Expr) string {
 		return o.Name + "." + FieldName(o.Kind, e.Field)
 	case OpLoad:
 		return w.element(e.Operand, e.X)
+	case OpElement:
+		return w.slot(e.Slot) + "[" + w.list(e.X) + "]"
 	case OpConvert:
 		return fmt.Sprintf("%v<-%v(%s)", e.Type, e.X[0].Type, w.expr(e.X[0]))
 	case OpFold:

@@ -23,11 +23,14 @@ import (
 type generator struct {
 	*rand.Rand
 	elem   map[string]string
-	lets   []string   // names in scope, numbers
-	types  []string   // of lets
-	bools  []string   // names in scope, bools
-	idx    []string   // index names in scope
-	own    [][]string // elements that only this round uses: written operands with their indices
+	length map[string]int // of arrays
+	lets   []string       // names in scope, numbers
+	types  []string       // of lets
+	bools  []string       // names in scope, bools
+	arrays []string       // names in scope, arrays; elem has the types of their elements
+	shared int            // the number of arrays that a round must not write, the first ones
+	idx    []string       // index names in scope
+	own    [][]string     // elements that only this round uses: written operands with their indices
 	fresh  int
 	fault  bool // write operations that may fault
 	clamp  bool // keep indices in bounds by min and max
@@ -336,6 +339,8 @@ func (g *generator) load(depth int) string {
 	switch k := g.IntN(6); {
 	case k == 5 && g.blocks:
 		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
+	case k == 4 && len(g.arrays) > 0:
+		return g.element(g.pick(g.arrays...), depth-1)
 	case k == 0 && len(g.own) > 0:
 		return g.pick(g.own[g.IntN(len(g.own))]...)
 	case k == 1:
@@ -346,6 +351,61 @@ func (g *generator) load(depth int) string {
 		return fmt.Sprintf("p[min(%s, p.n - 1)]", g.pick(g.idx...))
 	}
 	return fmt.Sprintf("p[%s]", g.index("p.n", depth-1))
+}
+
+// element writes an element of an array.
+func (g *generator) element(array string, depth int) string {
+	switch g.IntN(4) {
+	case 0:
+		return fmt.Sprintf("%s[%d]", array, g.IntN(g.length[array]))
+	case 1:
+		if len(g.idx) > 0 && g.fault {
+			return fmt.Sprintf("%s[%s]", array, g.pick(g.idx...))
+		}
+	}
+	return fmt.Sprintf("%s[%s]", array, g.index(array+".n", depth))
+}
+
+// newArray writes the declaration of an array.
+func (g *generator) newArray() string {
+	n, elem, size := g.name(), iface.Elems[g.IntN(len(iface.Elems))].String(), 1+g.IntN(6)
+	if g.IntN(20) == 0 {
+		size = 64
+	}
+	fill := ""
+	if g.IntN(3) == 0 {
+		fill = ", fill = " + g.value(elem, 1)
+	}
+	g.elem[n], g.length[n] = elem, size
+	g.arrays = append(g.arrays, n)
+	return fmt.Sprintf("let %s = array[%s](%d%s)\n", n, elem, size, fill)
+}
+
+// store writes an assignment to target, whose elements have a type.
+func (g *generator) store(target, elem string) string {
+	op := g.pick("=", "=", "+=", "-=", "*=")
+	if elem[0] != 'f' {
+		op = g.pick(op, op, "&=", "|=", "^=", "<<=", ">>=")
+	}
+	if elem[0] != 'f' && op != "=" {
+		return fmt.Sprintf("%s %s min(int(%s), 90)\n", target, op, g.number(2))
+	}
+	return fmt.Sprintf("%s %s %s\n", target, op, g.value(elem, 3))
+}
+
+// setElement writes an assignment to an element of an array of the round, or nothing.
+func (g *generator) setElement() string {
+	if g.shared >= len(g.arrays) {
+		return ""
+	}
+	a := g.arrays[g.shared+g.IntN(len(g.arrays)-g.shared)]
+	if g.IntN(6) == 0 {
+		k := g.name()
+		g.idx = append(g.idx, k)
+		defer func() { g.idx = g.idx[:len(g.idx)-1] }()
+		return fmt.Sprintf("for %s in 0..%s.n {\n%s}\n", k, a, g.store(fmt.Sprintf("%s[%s]", a, k), g.elem[a]))
+	}
+	return g.store(g.element(a, 1), g.elem[a])
 }
 
 // fold writes a fold whose result does not depend on its order: of integers, or
@@ -364,6 +424,10 @@ func (g *generator) fold(depth int) string {
 		j := g.name()
 		g.idx = append(g.idx, j)
 		dom = fmt.Sprintf("%s, %s in %d..=%d, 0..P.cols", i, j, g.IntN(3)-1, g.IntN(4))
+	case 3:
+		if len(g.arrays) > 0 {
+			dom = fmt.Sprintf("%s in %s", i, g.pick(g.arrays...))
+		}
 	case 2:
 		if n > 0 {
 			dom = fmt.Sprintf("%s in 0..min(abs(%s), 9)", i, g.idx[0])
@@ -413,10 +477,17 @@ func (g *generator) value(elem string, depth int) string {
 // write.
 func (g *generator) stmts(depth int, inEach bool) string {
 	var out strings.Builder
-	lets, bools := len(g.lets), len(g.bools)
-	defer func() { g.lets, g.types, g.bools = g.lets[:lets], g.types[:lets], g.bools[:bools] }()
+	lets, bools, arrays := len(g.lets), len(g.bools), len(g.arrays)
+	defer func() {
+		g.lets, g.types, g.bools, g.arrays = g.lets[:lets], g.types[:lets], g.bools[:bools], g.arrays[:arrays]
+	}()
 	for range 1 + g.IntN(3) {
-		switch k := g.IntN(12); {
+		switch k := g.IntN(15); {
+		case k == 12:
+			out.WriteString(g.newArray())
+			out.WriteString(g.setElement())
+		case k > 12:
+			out.WriteString(g.setElement())
 		case k == 10 && depth > 0 && g.loops < 2:
 			n := len(g.lets)
 			g.loops++
@@ -477,16 +548,7 @@ func (g *generator) stmts(depth int, inEach bool) string {
 			}
 			o := g.own[g.IntN(len(g.own))]
 			t := g.pick(o...)
-			elem := g.elem[strings.SplitN(t, "[", 2)[0]]
-			op := g.pick("=", "=", "+=", "-=", "*=")
-			if elem[0] != 'f' {
-				op = g.pick(op, op, "&=", "|=", "^=", "<<=", ">>=")
-			}
-			if elem[0] != 'f' && op != "=" {
-				fmt.Fprintf(&out, "%s %s min(int(%s), 90)\n", t, op, g.number(2))
-			} else {
-				fmt.Fprintf(&out, "%s %s %s\n", t, op, g.value(elem, 3))
-			}
+			out.WriteString(g.store(t, g.elem[strings.SplitN(t, "[", 2)[0]]))
 		}
 	}
 	return out.String()
@@ -596,7 +658,21 @@ func (g *generator) loop(out *strings.Builder) {
 // body writes a whole body.
 func (g *generator) body() string {
 	var out strings.Builder
+	each := func(format string, args ...any) {
+		fmt.Fprintf(&out, "each "+format+" {\n", args...)
+		outer := g.shared
+		g.shared = len(g.arrays)
+		out.WriteString(g.stmts(2, true) + "}\n")
+		g.shared = outer
+		g.idx, g.own = nil, nil
+	}
 	for range 1 + g.IntN(3) {
+		if g.IntN(6) == 0 {
+			out.WriteString(g.newArray())
+			for range g.IntN(3) {
+				out.WriteString(g.setElement())
+			}
+		}
 		if g.serial {
 			g.loop(&out)
 			continue
@@ -610,14 +686,12 @@ func (g *generator) body() string {
 			i, j, k := g.name(), g.name(), g.name()
 			g.idx = []string{i, j, k}
 			g.own = [][]string{{fmt.Sprintf("B[%s, %s, %s]", i, j, k)}}
-			fmt.Fprintf(&out, "each %s, %s, %s in B {\n%s}\n", i, j, k, g.stmts(2, true))
-			g.idx, g.own = nil, nil
+			each("%s, %s, %s in B", i, j, k)
 		case 10:
 			i, j := g.name(), g.name()
 			g.idx = []string{i, j}
 			g.own = [][]string{{fmt.Sprintf("B[%s, 0, %s]", i, j), fmt.Sprintf("B[%s, B.ny - 1, %s]", i, j)}}
-			fmt.Fprintf(&out, "each %s, %s in 0..B.nx, 0..B.nz {\n%s}\n", i, j, g.stmts(2, true))
-			g.idx, g.own = nil, nil
+			each("%s, %s in 0..B.nx, 0..B.nz", i, j)
 		case 0:
 			n := fmt.Sprintf("outer%d", g.fresh)
 			g.fresh++
@@ -640,20 +714,17 @@ func (g *generator) body() string {
 			i, j := g.name(), g.name()
 			g.idx = []string{i, j}
 			g.own = [][]string{{fmt.Sprintf("Y[%s, %s]", i, j)}}
-			fmt.Fprintf(&out, "each %s, %s in Y {\n%s}\n", i, j, g.stmts(2, true))
-			g.idx, g.own = nil, nil
+			each("%s, %s in Y", i, j)
 		case 5:
 			i := g.name()
 			g.idx = []string{i}
 			g.own = [][]string{{fmt.Sprintf("Y[%s, 0]", i), fmt.Sprintf("Y[%s, Y.cols - 1]", i)}}
-			fmt.Fprintf(&out, "each %s in 0..Y.rows {\n%s}\n", i, g.stmts(2, true))
-			g.idx, g.own = nil, nil
+			each("%s in 0..Y.rows", i)
 		default:
 			i := g.name()
 			g.idx = []string{i}
 			g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
-			fmt.Fprintf(&out, "each %s in %s {\n%s}\n", i, g.pick("y", "z", "1..y.n", "0..y.n - 1", "0..=y.n - 1"), g.stmts(2, true))
-			g.idx, g.own = nil, nil
+			each("%s in %s", i, g.pick("y", "z", "1..y.n", "0..y.n - 1", "0..=y.n - 1"))
 		}
 	}
 	return out.String()
@@ -712,14 +783,14 @@ var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
 // out of bounds, and fails the test if it finds something else.
 func NewBody(t *testing.T, seed uint64, clamp bool) *Body {
 	r := rand.New(rand.NewPCG(seed, 1))
-	return (&generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
+	return (&generator{Rand: r, elem: map[string]string{}, length: map[string]int{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
 }
 
 // NewLoopsBody is NewBody for loops with `for` alone, without folds: the first fault of such
 // a body is certain.
 func NewLoopsBody(t *testing.T, seed uint64) *Body {
 	r := rand.New(rand.NewPCG(seed, 2))
-	return (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
+	return (&generator{Rand: r, elem: map[string]string{}, length: map[string]int{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
 }
 
 func (g *generator) newBody(t *testing.T, seed uint64) *Body {

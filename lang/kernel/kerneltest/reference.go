@@ -52,7 +52,7 @@ func interpret(file *syntax.File, c *syntax.Codelet, data map[string]*Data, scal
 			err = s.err
 		}
 	}()
-	env := &env{data: data, vars: map[string]*Value{}, funcs: map[string]*syntax.Func{}, result: &Value{}}
+	env := &env{data: data, vars: map[string]*Value{}, arrays: map[string]*Data{}, funcs: map[string]*syntax.Func{}, result: &Value{}}
 	for _, s := range file.Stmts {
 		if fn, ok := s.(*syntax.Func); ok {
 			env.funcs[fn.Name.Name] = fn
@@ -69,6 +69,7 @@ type env struct {
 	parent *env
 	data   map[string]*Data
 	vars   map[string]*Value
+	arrays map[string]*Data // of the body
 	funcs  map[string]*syntax.Func
 	result *Value // of the func that runs
 }
@@ -84,7 +85,7 @@ const (
 )
 
 func (e *env) inner() *env {
-	return &env{parent: e, data: e.data, vars: map[string]*Value{}, funcs: e.funcs, result: e.result}
+	return &env{parent: e, data: e.data, vars: map[string]*Value{}, arrays: map[string]*Data{}, funcs: e.funcs, result: e.result}
 }
 
 func (e *env) find(name string) *Value {
@@ -94,6 +95,16 @@ func (e *env) find(name string) *Value {
 		}
 	}
 	return nil
+}
+
+// dataOf returns the array of the body or the operand with a name.
+func (e *env) dataOf(name string) *Data {
+	for in := e; in != nil; in = in.parent {
+		if d := in.arrays[name]; d != nil {
+			return d
+		}
+	}
+	return e.data[name]
 }
 
 func fault() { panic(stopped{errFault}) }
@@ -203,6 +214,12 @@ func (e *env) block(b *syntax.Block) ctl {
 func (e *env) stmt(s syntax.Stmt) ctl {
 	switch s := s.(type) {
 	case *syntax.Let:
+		if c, ok := s.Value.(*syntax.Call); ok {
+			if x, ok := c.Fn.(*syntax.Index); ok { // array[f64](8, fill = v)
+				e.arrays[s.Name.Name] = e.newArray(x.Args[0].(*syntax.Ident).Name, c.Args)
+				return ended
+			}
+		}
 		v := e.expr(s.Value)
 		v.Literal = false
 		e.vars[s.Name.Name] = &v
@@ -239,11 +256,24 @@ func (e *env) stmt(s syntax.Stmt) ctl {
 	return ended
 }
 
+// newArray returns an array of a body.
+func (e *env) newArray(elem string, args []*syntax.Arg) *Data {
+	d := &Data{Elem: elem, Rank: 1, Rows: int(e.expr(args[0].Value).Int)}
+	fill := IntValue("i64", 0)
+	if len(args) > 1 {
+		fill = e.expr(args[1].Value)
+	}
+	for range d.Rows {
+		d.Cells = append(d.Cells, fill.to(elem))
+	}
+	return d
+}
+
 // loop runs body for every combination of the names, until it breaks or returns.
 func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env) ctl) ctl {
 	lo, hi := make([]int64, len(names)), make([]int64, len(names))
 	if id, ok := dom[0].(*syntax.Ident); ok {
-		d := e.data[id.Name]
+		d := e.dataOf(id.Name)
 		for k, n := range d.dims() {
 			hi[k] = int64(n)
 		}
@@ -278,7 +308,7 @@ func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env) 
 }
 
 func (e *env) cell(name string, args []syntax.Expr) *Value {
-	d := e.data[name]
+	d := e.dataOf(name)
 	switch len(args) {
 	case 0:
 		return &d.Cells[0]
@@ -378,7 +408,7 @@ func (e *env) expr(x syntax.Expr) Value {
 	case *syntax.Index:
 		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
 	case *syntax.Selector:
-		d := e.data[x.X.(*syntax.Ident).Name]
+		d := e.dataOf(x.X.(*syntax.Ident).Name)
 		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
 		return IntValue("i64", uint64(n))
 	case *syntax.Unary:
@@ -434,7 +464,7 @@ func (e *env) typeOf(x syntax.Expr) Value {
 	case *syntax.Paren:
 		return e.typeOf(x.X)
 	case *syntax.Index:
-		return Value{Type: e.data[x.X.(*syntax.Ident).Name].Elem}
+		return Value{Type: e.dataOf(x.X.(*syntax.Ident).Name).Elem}
 	case *syntax.Ident:
 		if v := e.find(x.Name); v != nil {
 			return Value{Type: v.Type}

@@ -165,6 +165,9 @@ func newDevice(fn *ir.Func, nvptx bool) (d *Device, err error) {
 			panic(r)
 		}
 	}()
+	if fn.ArrayWords() > 0 {
+		panic(unsupported{"arrays"})
+	}
 	plan, err := steps.Split(fn, steps.Options{Folds: true, Host: true})
 	if err != nil {
 		return nil, err

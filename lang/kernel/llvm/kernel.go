@@ -42,6 +42,9 @@ func write(fn *ir.Func) (w *writer, err error) {
 			panic(r)
 		}
 	}()
+	if fn.ArrayWords() > 0 {
+		panic(unsupported{"arrays"})
+	}
 	w = newWriter(fn)
 	word := func(name string, n int) {
 		fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n", name, n)

@@ -111,7 +111,7 @@ func (w *writer) hasProved(st *ir.Stmt, n *nest) bool {
 func (w *writer) elementOf(st *ir.Stmt) *ir.Expr {
 	e := w.elements[st]
 	if e == nil {
-		e = st.Element()
+		e = w.fn.Element(st)
 		w.elements[st] = e
 	}
 	return e

@@ -45,6 +45,9 @@ func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr
 	if _, ok := foreignFolds[name]; !ok || len(args) == 0 {
 		return false
 	}
+	if l.wholeLocalArrayCall(x, name, args) {
+		return true
+	}
 	o := l.arrayOperand(args[0])
 	if o == nil || len(args) == 2 && (name != "dot" || l.arrayOperand(args[1]) == nil) || len(args) > 2 || len(args) == 1 && name == "dot" {
 		return false

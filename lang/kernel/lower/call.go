@@ -62,6 +62,11 @@ func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 			return l.funcCall(x, fn, file)
 		}
 	}
+	if l.arrayCall(x) != nil {
+		d := l.err("E0609", x, "an array gets a name where it is made")
+		d.Help = append(d.Help, "write `"+arrayForm+"`, and use its elements: `t[k]`")
+		return l.invalid(x)
+	}
 	if !ok {
 		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeArrayCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
 			return l.invalid(x)

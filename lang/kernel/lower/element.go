@@ -12,14 +12,12 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// element resolves x[…] to an operand and its indices.
-func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
-	for range x.Args {
-		idx = append(idx, nil)
-	}
-	ok = true
-	if l.nestedIndex(x) {
-		return 0, nil, false
+// element resolves x[…] to an element of an operand or of an array, an expression that loads it,
+// or nil after an error. store reports whether its value is not read.
+func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
+	idx, ok := make([]*ir.Expr, len(x.Args)), true
+	if l.arrayWithoutLength(x) || l.nestedIndex(x) {
+		return nil
 	}
 	for k, a := range x.Args {
 		idx[k] = l.integer(a, "an index")
@@ -27,14 +25,14 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 	}
 	id, isName := syntax.Unparen(x.X).(*syntax.Ident)
 	if !isName {
-		l.suggestField(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
-		return 0, nil, false
+		l.suggestField(x, l.err("E0705", x.X, "only operands and arrays have elements in a codelet body"))
+		return nil
 	}
 	en := l.lookup(id)
 	if en == nil {
-		return 0, nil, false
+		return nil
 	}
-	en.used = true
+	en.used = en.used || en.kind != arrayEntry || !store
 	if l.check {
 		id.SetType(types.TInvalid)
 		if en.typ != nil {
@@ -42,44 +40,52 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 		}
 	}
 	if l.inlined != nil && en.slot >= 0 && l.fn.Slots[en.slot].Type == ir.Open { // a list, which was reported
-		return 0, nil, false
+		return nil
+	}
+	if en.kind == arrayEntry {
+		if at := l.arrayElement(x, en, idx); ok {
+			return at
+		}
+		return nil
 	}
 	if en.kind != operandEntry {
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
-		return 0, nil, false
+		return nil
 	}
 	o := &l.fn.Operands[en.operand]
 	switch want := o.Kind.Rank(); {
 	case o.Kind == iface.NoKind:
-		return 0, nil, false
+		return nil
 	case o.Kind == iface.Void:
 		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", id.Name))
-		return 0, nil, false
+		return nil
 	case want == 0:
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", id.Name))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
-		return 0, nil, false
+		return nil
 	case len(idx) != want:
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, ir.Counted(want, "index", "indices"), len(idx)))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, ir.IndexNames(o.Kind)))
-		return 0, nil, false
+		return nil
 	}
-	return en.operand, idx, ok
+	if !ok {
+		return nil
+	}
+	return &ir.Expr{Op: ir.OpLoad, Type: o.Elem, Operand: en.operand, X: idx, Pos: x.Span}
 }
 
 func (l *lowerer) index(x *syntax.Index) *ir.Expr {
-	op, idx, ok := l.element(x)
-	if !ok {
-		return l.invalid(x)
+	if e := l.element(x, false); e != nil {
+		return e
 	}
-	return &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: x.Span}
+	return l.invalid(x)
 }
 
 func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
 	if !ok {
-		l.err("E0705", x.X, "only operands have fields in a codelet body")
+		l.err("E0705", x.X, "only operands and arrays have fields in a codelet body")
 		return l.invalid(x)
 	}
 	en := l.lookup(id)
@@ -89,6 +95,9 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	en.used = true
 	if l.check && en.typ != nil {
 		id.SetType(en.typ)
+	}
+	if en.kind == arrayEntry {
+		return l.arrayField(x, en)
 	}
 	if en.kind != operandEntry {
 		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
@@ -129,6 +138,12 @@ func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 				}
 				return ir.Range{Over: -1}, false
 			}
+			if en := l.localArray(id); en != nil {
+				en.used = true
+				d := l.reportArray(id, "this runs over a range")
+				d.Help = append(d.Help, fmt.Sprintf("write `0..%s.n`", id.Name))
+				return ir.Range{Over: -1}, false
+			}
 		}
 		e := l.expr(x)
 		if e.Op != ir.OpBad {
@@ -155,6 +170,13 @@ func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom
 		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
 				return l.wholeDomain(word, id, en, dom[0], names)
+			} else if en != nil && en.kind == arrayEntry {
+				en.used = true
+				if l.check {
+					id.Obj = en.obj
+					id.SetType(en.typ)
+				}
+				return l.arrayDomain(word, dom[0], en, names)
 			}
 		}
 	}

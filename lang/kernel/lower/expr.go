@@ -127,6 +127,10 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 		return en.bound
 	}
 	switch en.kind {
+	case arrayEntry:
+		d := l.reportArray(x, "a body computes with elements")
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[k]`", x.Name))
+		return l.invalid(x)
 	case operandEntry:
 		op := &l.fn.Operands[en.operand]
 		switch op.Kind {

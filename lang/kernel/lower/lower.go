@@ -17,11 +17,12 @@ const maxDepth = 2000
 
 // lowerer is the state of one walk over a body.
 type lowerer struct {
-	f     *syntax.File
-	fn    *ir.Func
-	outer func(name string) *types.Object
-	targs map[byte]iface.Elem // nil: type parameters are open
-	check bool                // set objects and types in the tree
+	f          *syntax.File
+	fn         *ir.Func
+	outer      func(name string) *types.Object
+	targs      map[byte]iface.Elem // nil: type parameters are open
+	typeParams map[byte]bool       // of the signature
+	check      bool                // set objects and types in the tree
 
 	scope        *types.Scope[*entry]
 	diags        diag.Diagnostics
@@ -79,7 +80,13 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 
 // newLowerer returns the walk over a body of f.
 func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
-	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source},
+	params := map[byte]bool{}
+	for _, p := range sig.Params {
+		if p.Type != nil && p.Type.Param != 0 {
+			params[p.Type.Param] = true
+		}
+	}
+	return &lowerer{f: f, outer: outer, targs: targs, typeParams: params, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source},
 		badFuncs: map[*syntax.Func]bool{}}
 }
 
@@ -223,6 +230,9 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 }
 
 func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
+	if call := l.arrayCall(s.Value); call != nil {
+		return l.letArray(s, call)
+	}
 	v := l.expr(s.Value)
 	if s.Type != nil && l.inlined != nil && scalarType(s.Type) != ir.Open {
 		v = l.toScalar(v, scalarType(s.Type), s.Value, "`"+s.Name.Name+"`")
@@ -316,12 +326,11 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 		if l.missingEach(s, t) {
 			return nil
 		}
-		op, idx, ok := l.element(t)
-		if !ok {
+		load := l.element(t, s.Op == "=")
+		if load == nil {
 			l.expr(s.Value)
 			return nil
 		}
-		load := &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: t.Span}
 		l.annotate(t, load)
 		return l.store(s, load)
 	default:
@@ -375,6 +384,9 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 		v := l.assignedValue(s, read)
 		l.fn.Slots[en.slot].Assigned = true
 		return &ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
+	case arrayEntry:
+		d := l.reportArray(id, "a body writes its elements one by one")
+		d.Help = append(d.Help, fmt.Sprintf("write `for k in 0..%[1]s.n { %[1]s[k] = ... }`", id.Name))
 	default:
 		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.description()))
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.decl), Text: "declared here"})
@@ -392,8 +404,11 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 
 // store returns the statement that assigns to the element of load.
 func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
-	op := &l.fn.Operands[load.Operand]
 	v := l.assignedValue(s, load)
+	if load.Op == ir.OpElement {
+		return &ir.Stmt{Kind: ir.ElementStmt, Slot: load.Slot, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
+	}
+	op := &l.fn.Operands[load.Operand]
 	if op.Mode == iface.R {
 		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
 		if op.Node != nil {
@@ -455,6 +470,11 @@ func (l *lowerer) annotate(x syntax.Expr, e *ir.Expr) {
 	if e.Op == ir.OpLoad && e.Type == ir.Open {
 		if n := l.fn.Operands[e.Operand].Node; n != nil && n.Obj != nil && n.Obj.Type != nil && n.Obj.Type.Param != 0 {
 			t = &types.Type{Kind: types.Elem, Param: n.Obj.Type.Param}
+		}
+	}
+	if i, ok := x.(*syntax.Index); ok && e.Op == ir.OpElement && e.Type == ir.Open {
+		if en := l.localArray(i.X); en != nil && en.typ.Param != 0 {
+			t = &types.Type{Kind: types.Elem, Param: en.typ.Param}
 		}
 	}
 	x.SetType(t)

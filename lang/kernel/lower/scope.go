@@ -18,6 +18,7 @@ const (
 	operandEntry entryKind = iota
 	scalarEntry
 	letEntry
+	arrayEntry
 	indexEntry
 )
 
@@ -41,6 +42,8 @@ func (e *entry) description() string {
 		return "an operand"
 	case indexEntry:
 		return "an index"
+	case arrayEntry:
+		return "an array"
 	}
 	return "a `let` name"
 }
@@ -52,7 +55,7 @@ func (l *lowerer) push() { l.scope = l.scope.Inner() }
 func (l *lowerer) pop() {
 	if l.check && l.diags.Err() == nil {
 		for _, e := range l.scope.List {
-			if e.kind == letEntry && !e.used && e.name[0] != '_' {
+			if (e.kind == letEntry || e.kind == arrayEntry) && !e.used && e.name[0] != '_' {
 				d := diag.Unused(e.name, l.f.At(e.decl), "its value is never read")
 				d.DropUnused(e.name, true)
 				l.diags = append(l.diags, d)
@@ -78,7 +81,7 @@ func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) in
 	if old := l.scope.Names[id.Name]; old != nil {
 		d := l.err("E0202", id, fmt.Sprintf("`%s` is declared twice in one block", id.Name))
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(old.decl), Text: "first declared here"})
-		if kind == types.KernelLet && old.kind == letEntry {
+		if kind == types.KernelLet && (old.kind == letEntry || old.kind == arrayEntry) {
 			d.Help = append(d.Help, "give one of them another name; to change a value write `"+id.Name+" = ...` without `let`")
 		} else {
 			d.Help = append(d.Help, "give one of them another name")
