@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -72,6 +73,9 @@ type Codelet struct {
 	// measurements of one tell nothing of another. It is called once in a while,
 	// and only where models are used. Nil: the name is enough.
 	Kernel func() string
+	// Variants are the ways in which the implementations in CPU run, where they have several;
+	// nil: they have one.
+	Variants *Variants
 
 	fn  *goFunc // of a codelet of Go functions; else nil
 	bad error   // what is wrong with these, if they are no kernels
@@ -83,6 +87,32 @@ func (c *Codelet) impls(arch string) []Impl {
 		return c.CPU
 	}
 	return c.On[arch]
+}
+
+// Variants are several ways in which an implementation runs, such as an interpreter and
+// machine code. It chooses one for each task, and says by TaskContext.SetVariant which one
+// that was: measurements of each are kept apart.
+type Variants struct {
+	Names []string // in files and tables of performance models
+	// Next is the place in Names of the one in which a task would run now, by which its time
+	// is predicted. It may change at any time.
+	Next *atomic.Int32
+}
+
+// next returns the place of the variant in which a task would run now.
+func (v *Variants) next() int32 {
+	if v == nil || v.Next == nil {
+		return 0
+	}
+	return v.Next.Load()
+}
+
+// name returns the name of variant i; "" if there is none.
+func (v *Variants) name(i int32) string {
+	if v == nil || i < 0 || int(i) >= len(v.Names) {
+		return ""
+	}
+	return v.Names[i]
 }
 
 // A Module is codelets that scripts import under one name, as in import "std/blas". Each

@@ -21,7 +21,7 @@ import (
 // job of t. Call it only if hasListeners.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if rt.opt.Plan == nil {
-		rt.tell(k, t, worker, err, nil)
+		rt.tell(k, t, worker, err, nil, "")
 	}
 }
 
@@ -32,11 +32,11 @@ func (rt *Runtime) submittedEvent(sub datamgr.Submission, t *task, after []Depen
 		rt.planned(sub, t, after)
 		return
 	}
-	rt.tell(TaskSubmitted, t, -1, nil, after)
+	rt.tell(TaskSubmitted, t, -1, nil, after, "")
 }
 
 // tell sends an event to the listeners that there are.
-func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dependency) {
+func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dependency, variant string) {
 	var tt *taskTimes
 	if rt.profile != nil {
 		if k > TaskStarted && t.x != nil && t.x.generalTask != nil {
@@ -63,7 +63,7 @@ func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dep
 		parent = sp.parent.owner.id
 	}
 	e := &Event{After: afterIDs(after), Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, task: t}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
@@ -208,6 +208,7 @@ type Event struct {
 	Color    int     // of the task, else of its codelet
 	After    []int64 // TaskSubmitted: the tasks in TaskSpec.After
 	Err      error   // TaskFailed, TaskCancelled
+	Variant  string  // TaskDone: of Codelet.Variants, in which its kernel ran; else ""
 	// Profile says when what happened to the task: in TaskDone, TaskFailed and
 	// TaskCancelled of a runtime with Options.Profile. Released is not known yet.
 	Profile TaskProfile

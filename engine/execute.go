@@ -147,6 +147,9 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 // kernel calls fn, implementation impl, as the kernel of t; the buffers that are not plain are filled in.
 func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	j := t.job
+	if v := t.codelet.Variants; v != nil {
+		w.tc.variant = v.next()
+	}
 	if w.rt.hasListeners() {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
@@ -203,7 +206,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(t.x.redux) > 0 }
 
 // done tells that t has succeeded. The caller checks first that there is a listener.
-func (w *worker) done(t *task) { w.rt.event(TaskDone, t, w.id, nil) }
+func (w *worker) done(t *task) { w.rt.tell(TaskDone, t, w.id, nil, nil, w.variant(t)) }
 
 // call calls fn as the kernel of t, and returns when it and what it has begun on the worker's
 // stream have ended.

@@ -65,6 +65,10 @@ func (c *TaskContext) Worker() int { return c.w.id }
 // may be lost between two tasks.
 func (c *TaskContext) Keep() *any { return &c.keep }
 
+// SetVariant says that the kernel runs in variant i of Codelet.Variants. Without a call it
+// counts for the variant that was the next when it began.
+func (c *TaskContext) SetVariant(i int) { c.variant = int32(i) }
+
 // Context ends when the task's job is cancelled. Long kernels should look at it.
 func (c *TaskContext) Context() context.Context { return c.t.job.kernelContext(c.t.Order) }
 

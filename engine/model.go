@@ -95,14 +95,17 @@ func (c *Codelet) kernelVersion() (v string) {
 	return v
 }
 
-// call describes t for models; the caller gives it back to models.calls.
-func (rt *Runtime) call(t *task, impl int, arch string) *perf.Call {
+// call describes t on worker w for models; the caller gives it back to models.calls.
+func (rt *Runtime) call(t *task, impl, w int) *perf.Call {
 	c := rt.models.calls.Get().(*perf.Call)
 	c.Ops = c.Ops[:0]
 	for i := range t.operands() {
 		c.Ops = append(c.Ops, t.operands()[i].Handle.Desc())
 	}
-	c.Args, c.Impl, c.Arch = t.arguments(), impl, arch
+	c.Args, c.Impl, c.Arch, c.Variant = t.arguments(), impl, rt.arch(w), ""
+	if v := t.codelet.Variants; v != nil && rt.workers[w].arch == cpuArch {
+		c.Variant = v.name(v.next())
+	}
 	return c
 }
 
@@ -119,12 +122,12 @@ func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
 	}
 	rt.learn(t.job)
 	table := rt.table(t.codelet)
-	c := rt.call(t, 0, rt.arch(worker))
+	c := rt.call(t, 0, worker)
 	defer rt.freeCall(c)
 	sp := t.special()
 	impls := t.codelet.impls(rt.workers[worker].arch)
 	if sp == nil || len(impls) == 1 {
-		return table.Estimate(c)
+		return rt.predicted(table, t, c)
 	}
 	var best perf.Estimate // of the implementation that will be chosen
 	for i := range impls {
@@ -132,11 +135,26 @@ func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
 			continue
 		}
 		c.Impl = i
-		if e := table.Estimate(c); e.Known && (!best.Known || e.Seconds < best.Seconds) {
+		if e := rt.predicted(table, t, c); e.Known && (!best.Known || e.Seconds < best.Seconds) {
 			best = e
 		}
 	}
 	return best
+}
+
+// predicted returns the estimate of c, a call of t. A plan is of a whole run, so there it is that of
+// the fastest variant that is known: others may have the first tasks only.
+func (rt *Runtime) predicted(table *perf.Table, t *task, c *perf.Call) perf.Estimate {
+	e := table.Estimate(c)
+	if rt.opt.Plan == nil || c.Variant == "" {
+		return e
+	}
+	for _, c.Variant = range t.codelet.Variants.Names {
+		if f := table.Estimate(c); f.Known && (!e.Known || f.Seconds < e.Seconds) {
+			e = f
+		}
+	}
+	return e
 }
 
 // learn makes kernels of j timed, and what they take remembered.
@@ -156,9 +174,18 @@ func (w *worker) record(t *task, impl int, d time.Duration) {
 	if w.times == nil {
 		w.times = rt.models.book.NewRecorder(rt.arch(w.id))
 	}
-	c := rt.call(t, impl, rt.arch(w.id))
+	c := rt.call(t, impl, w.id)
+	c.Variant = w.variant(t)
 	w.times.Record(rt.table(t.codelet), c, max(d, 1).Seconds()) // clocks have steps
 	rt.freeCall(c)
+}
+
+// variant names the variant of its implementation in which the kernel of t, the last of w, ran.
+func (w *worker) variant(t *task) string {
+	if w.arch != cpuArch {
+		return ""
+	}
+	return t.codelet.Variants.name(w.tc.variant)
 }
 
 // saveModels adds what was measured to the files, at calibration level 1 or 2.
@@ -194,7 +221,7 @@ func (rt *Runtime) Expect(c *Codelet, ops []iface.Desc, args []iface.Scalar) (pe
 		return perf.Estimate{}, err
 	}
 	t := rt.table(c)
-	return t.Estimate(&perf.Call{Ops: ops, Args: args, Arch: cpuArch}), t.Err()
+	return t.Estimate(&perf.Call{Ops: ops, Args: args, Arch: cpuArch, Variant: c.Variants.name(c.Variants.next())}), t.Err()
 }
 
 // Scheduling: the engine's side of sched.Machine (workers, estimates) and the measured
@@ -297,7 +324,7 @@ func (rt *Runtime) energy(t *task, w int) float64 {
 	if t.kind != userTask || t.codelet.Model == nil || t.codelet.Model.Energy == nil {
 		return 0
 	}
-	c := rt.call(t, 0, rt.arch(w))
+	c := rt.call(t, 0, w)
 	defer rt.freeCall(c)
 	return t.codelet.Model.Joules(c)
 }
@@ -349,7 +376,7 @@ func (w *worker) implementation(t *task) int {
 		if !able(i) {
 			continue
 		}
-		c := rt.call(t, i, rt.arch(w.id))
+		c := rt.call(t, i, w.id)
 		e := rt.table(t.codelet).Estimate(c)
 		rt.freeCall(c)
 		if !e.Known && e.Samples < trials {

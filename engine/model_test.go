@@ -6,7 +6,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr"
@@ -137,6 +139,79 @@ func TestKernelVersions(t *testing.T) {
 		if f, err := s.Load(perf.Key{Codelet: "m", Kernel: v}); err != nil || f.Samples() != want {
 			t.Errorf("version %q: %v, %d samples instead of %d", v, err, f.Samples(), want)
 		}
+	}
+}
+
+// TestVariants: the time of a run goes to the variant that ran, which is not always the one that
+// was to be the next, and predictions are of the next one. A plan takes the fastest.
+func TestVariants(t *testing.T) {
+	dir := t.TempDir()
+	var next, runs atomic.Int32
+	c := &Codelet{Name: "m", Variants: &Variants{Names: []string{"slow", "fast"}, Next: &next}}
+	c.CPU = []Impl{func(c *TaskContext) error {
+		switch n := runs.Add(1); {
+		case n == 12:
+			next.Store(1)
+		case n > 12 && n%2 == 0:
+			c.SetVariant(0) // the next is fast
+		}
+		return nil
+	}}
+	must(t, calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 100, 42))
+	s, err := perf.NewStore(dir, "")
+	must(t, err)
+	must(t, s.Update(perf.Key{Codelet: "m"}, func(f *perf.File) {
+		got := map[string]int64{}
+		for _, g := range f.Groups {
+			got[g.Variant] = g.Samples()
+			sec := map[string]float64{"slow": 3, "fast": 2}[g.Variant]
+			g.Entries[0].Entry = perf.Entry{Moments: perf.Moments{N: 20, Mean: sec, Min: sec, Max: sec}}
+		}
+		if len(got) != 2 || got["slow"] != 12+15 || got["fast"] != 15 {
+			t.Errorf("%v samples", got)
+		}
+	}))
+	ops := []iface.Desc{{Kind: iface.Vector, Elem: iface.F32, Rank: 1, Dim: [iface.MaxRank]int{100}}}
+	rt, err := New(Options{Workers: 1, PerfDir: dir})
+	must(t, err)
+	defer rt.Close()
+	for i, want := range []float64{3, 2} {
+		next.Store(int32(i))
+		if e, err := rt.Expect(c, ops, nil); err != nil || !e.Known || e.Seconds != want || e.Variant != c.Variants.Names[i] {
+			t.Errorf("variant %d: %+v, %v", i, e, err)
+		}
+		var p *asking
+		must(t, calibrated(t, Options{Workers: 1, PerfDir: dir, NewPolicy: func(m sched.Machine) sched.Policy {
+			e, _ := sched.Lookup("eager")
+			p = &asking{Policy: e.New(m), m: m}
+			return p
+		}}, c, 100, 1))
+		if !slices.Equal(p.times, []float64{want}) {
+			t.Errorf("variant %d: a policy was given %v", i, p.times)
+		}
+		planned := 0
+		plan, err := Machine{Workers: 1, PerfDir: dir}.Planner(func(task *PlannedTask) {
+			if task.Codelet == c {
+				if planned++; task.Seconds[0] != 2 {
+					t.Errorf("variant %d: a plan was given %v", i, task.Seconds)
+				}
+			}
+		})
+		must(t, err)
+		j := plan.NewJob(context.Background(), JobOptions{})
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: lazyVector(t, plan, 100), Mode: iface.W}}}))
+		must(t, j.Wait(context.Background()))
+		must(t, plan.Close())
+		if planned != 1 {
+			t.Errorf("%d tasks were planned", planned)
+		}
+	}
+	for _, i := range []int32{-1, 2} { // no variants
+		next.Store(i)
+		if e, err := rt.Expect(c, ops, nil); err != nil || e.Known {
+			t.Errorf("variant %d: %+v, %v", i, e, err)
+		}
+		must(t, calibrated(t, Options{Workers: 1}, c, 100, 2))
 	}
 }
 

@@ -404,12 +404,13 @@ type queuedKernel struct {
 // TaskContext gives a kernel access to its task. It is valid until the kernel returns, on
 // the kernel's goroutine and those it started and awaited.
 type TaskContext struct {
-	t    *task
-	w    *worker
-	bufs []iface.Buffer
-	set  []bool // bufs[i] is filled in
-	part *part  // of a parallel task
-	keep any    // what kernels leave for those that come later
+	t       *task
+	w       *worker
+	bufs    []iface.Buffer
+	set     []bool // bufs[i] is filled in
+	part    *part  // of a parallel task
+	keep    any    // what kernels leave for those that come later
+	variant int32  // of the kernel, a place in Codelet.Variants
 }
 
 // parking holds the workers that sleep or are about to.

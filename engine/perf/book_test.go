@@ -46,6 +46,52 @@ func session(t *testing.T, dir string, level Calibration, tasks int) {
 	}
 }
 
+// TestVariants: what one variant of an implementation took says nothing of another, in a
+// program and in its file.
+func TestVariants(t *testing.T) {
+	for _, m := range []*Model{{}, {Kind: Regression}, {Kind: NonLinear}} {
+		dir := t.TempDir()
+		seconds := map[string]float64{"": 4, "native": 1, "strips": 2}
+		for run := range 2 {
+			b := newBook(t, dir, Update)
+			tab, rec := b.Table("m", "", m), b.NewRecorder("cpu")
+			for range DefaultMinSamples {
+				for v, s := range seconds {
+					for n := range 4 {
+						c := onVector(100 << n)
+						c.Variant = v
+						rec.Record(tab, c, s*float64(int(1)<<n))
+					}
+				}
+			}
+			for v, s := range seconds {
+				c := onVector(200)
+				c.Variant = v
+				if e := tab.Estimate(c); !e.Known || math.Abs(e.Seconds-2*s) > 1e-6*s || e.Variant != v {
+					t.Errorf("%v, run %d, variant %q: %+v, want %g s", m.Kind, run, v, e, 2*s)
+				}
+			}
+			c := onVector(200)
+			c.Variant = "other"
+			if e := tab.Estimate(c); e.Known || e.Samples != 0 {
+				t.Errorf("%v: a variant that never ran: %+v", m.Kind, e)
+			}
+			if err := b.Save(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := newStore(t, dir).Load(Key{Codelet: "m"})
+		if err != nil || len(f.Groups) != len(seconds) {
+			t.Fatalf("%v: %v, %d groups", m.Kind, err, len(f.Groups))
+		}
+		for _, g := range f.Groups {
+			if s := seconds[g.Variant]; g.Samples() != 2*4*DefaultMinSamples || g.Entries[0].Median() != s {
+				t.Errorf("%v, variant %q: %d samples, %g s", m.Kind, g.Variant, g.Samples(), g.Entries[0].Median())
+			}
+		}
+	}
+}
+
 func TestSamplesAddUpFromRunToRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, run := range []struct {
@@ -487,7 +533,7 @@ func TestTablesAreBounded(t *testing.T) {
 		c.Impl = i
 		rec.Record(tab, c, 1e-3)
 	}
-	if g := tab.findLocked(groupKey{"cpu", 0}); len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
+	if g := tab.findLocked(groupKey{"cpu", 0, ""}); len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
 		t.Errorf("%d entries, %d in the recorder, %d groups", len(g.cells), len(rec.cells), len(tab.mu.groups))
 	}
 	if err := b.Save(); err != nil {

@@ -1,7 +1,7 @@
 // Package perf learns how long tasks take, and predicts it.
 //
 // A Model is what a codelet declares: which kind of prediction it wants. The measurements
-// of one codelet are a Table: for each architecture and implementation, one Entry for
+// of one codelet are a Table: for each architecture, implementation and variant of it, one Entry for
 // each footprint, that is for each combination of operand sizes, element types and chosen
 // arguments. A Book holds the tables of one running program, and a Store the files in
 // which they outlive it.

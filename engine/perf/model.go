@@ -52,6 +52,8 @@ type Call struct {
 	Args []iface.Scalar // the scalar arguments
 	Arch string         // "cpu"
 	Impl int            // number of the implementation, from 0
+	// Variant is the way in which the implementation runs, where it has several: "native".
+	Variant string
 }
 
 // Bytes is the size of all operands together.

@@ -30,6 +30,7 @@ type Estimate struct {
 	Source   Source
 	Samples  int64   // measurements behind it
 	RelError float64 // relative standard error of a median, typical relative distance of a curve; NaN for functions
+	Variant  string  // of what was measured; see Call
 }
 
 // Table is the measurements of one codelet. It is made by Book.Table.
@@ -49,11 +50,12 @@ type Table struct {
 }
 
 type groupKey struct {
-	arch string
-	impl int
+	arch    string
+	impl    int
+	variant string
 }
 
-// group is what is known of one implementation on one architecture.
+// group is what is known of one variant of an implementation on one architecture.
 type group struct {
 	groupKey
 	cells map[Footprint]*cell
@@ -92,7 +94,7 @@ func (t *Table) load() {
 	}
 	f.suit(t.model)
 	for _, fg := range f.Groups {
-		g := t.groupLocked(groupKey{fg.Arch, fg.Impl})
+		g := t.groupLocked(groupKey{fg.Arch, fg.Impl, fg.Variant})
 		for _, e := range fg.Entries {
 			g.cells[e.Footprint] = &cell{Sized: *e}
 			g.total += e.Samples()
@@ -107,7 +109,7 @@ func (t *Table) kept() bool { return t.book.store != nil && t.key.Codelet != "" 
 // findLocked returns the group of k, nil when there is none.
 func (t *Table) findLocked(k groupKey) *group {
 	for _, g := range t.mu.groups {
-		if g.impl == k.impl && g.arch == k.arch {
+		if g.impl == k.impl && g.arch == k.arch && g.variant == k.variant {
 			return g
 		}
 	}
@@ -136,7 +138,7 @@ func (t *Table) Estimate(c *Call) Estimate {
 	params := m.params(c)
 	size := m.size(c)
 	fp := m.footprint(c, size, params)
-	k := groupKey{c.Arch, c.Impl}
+	k := groupKey{c.Arch, c.Impl, c.Variant}
 
 	t.mu.RLock()
 	g := t.findLocked(k)
@@ -160,17 +162,17 @@ func (t *Table) Estimate(c *Call) Estimate {
 		curve = g.curve
 		t.mu.Unlock()
 	}
-	return t.choose(curve, median, size, params)
+	return t.choose(curve, median, c.Variant, size, params)
 }
 
 // choose takes the curve where it was measured, unless the footprint's own median is
 // known better; elsewhere that median, else what the curve would say.
-func (t *Table) choose(curve Fit, median Estimate, size float64, params []float64) Estimate {
+func (t *Table) choose(curve Fit, median Estimate, variant string, size float64, params []float64) Estimate {
 	m := t.model
 	if curve.Err != nil || m.Kind == Multiple && params == nil || m.Kind != Multiple && size <= 0 {
 		return median
 	}
-	e := Estimate{Seconds: curve.At(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError}
+	e := Estimate{Seconds: curve.At(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError, Variant: variant}
 	if !usable(e.Seconds) {
 		return median
 	}
@@ -192,7 +194,7 @@ func (g *group) median(m *Model, fp Footprint) Estimate {
 	if c == nil || c.N == 0 || !usable(c.Median()) {
 		return Estimate{RelError: math.NaN()}
 	}
-	return Estimate{Seconds: c.Median(), Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError()}
+	return Estimate{Seconds: c.Median(), Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError(), Variant: g.variant}
 }
 
 // stale reports whether there is half as much again as when the curve was fitted.
@@ -275,7 +277,7 @@ func (t *Table) save() error {
 	m := t.model
 	delta := &File{Key: t.key}
 	for _, g := range t.mu.groups {
-		d := delta.group(g.arch, g.impl)
+		d := delta.group(g.arch, g.impl, g.variant)
 		for _, c := range g.cells {
 			if c.added.Samples() > 0 {
 				s := c.Sized

@@ -116,6 +116,7 @@ func newReport(r *Run, sources []Source) *report {
 		d.Sites = append(d.Sites, [2]int{k, s.Line})
 	}
 	codelets, whys := table{all: []string{}}, table{all: []string{}}
+	called := variantNames(r)
 	row := make([]int, len(g.Tasks)) // of the tasks that the page has
 	for i := range g.Tasks {
 		t, x := &g.Tasks[i], &r.Tasks[i]
@@ -138,7 +139,7 @@ func newReport(r *Run, sources []Source) *report {
 		if x.Started > 0 {
 			end = r.ended(x)
 		}
-		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(t.Codelet), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
+		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(called(t.Codelet, x.Variant)), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
 			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes})
 	}
 	links := r.Links()
@@ -174,6 +175,27 @@ func newReport(r *Run, sources []Source) *report {
 	}
 	d.Codelets, d.Whys = codelets.all, whys.all
 	return d
+}
+
+// variantNames returns how the page calls codelets: those whose tasks ran in several variants with
+// the variant, so that their times stand apart.
+func variantNames(r *Run) func(codelet, variant string) string {
+	seen, several := map[string]string{}, map[string]bool{}
+	for i := range r.Tasks {
+		if v := r.Tasks[i].Variant; v != "" {
+			c := r.Graph.Tasks[i].Codelet
+			if other, ok := seen[c]; ok && other != v {
+				several[c] = true
+			}
+			seen[c] = v
+		}
+	}
+	return func(codelet, variant string) string {
+		if variant != "" && several[codelet] {
+			return codelet + " (" + variant + ")"
+		}
+		return codelet
+	}
 }
 
 // known is x, or 0 where JSON has no number for it.

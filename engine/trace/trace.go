@@ -60,6 +60,7 @@ type Times struct {
 	Err       string
 	Workers   []int   // that may run it, ascending; nil: all. Shared between tasks
 	Flops     float64 // its work; 0: not known
+	Variant   string  // see engine.Event
 }
 
 // Copy is a copy between memories.
@@ -137,7 +138,7 @@ func (r *Recorder) TaskEvent(e *engine.Event) {
 	case engine.TaskDone, engine.TaskFailed, engine.TaskCancelled:
 		t.State, t.Ended = e.Kind.String(), now
 		if e.Kind == engine.TaskDone {
-			t.Flops = e.Flops()
+			t.Flops, t.Variant = e.Flops(), e.Variant
 		}
 		if e.Err != nil {
 			t.Err = e.Err.Error()

@@ -532,6 +532,49 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestReportVariants: a codelet whose tasks ran in several variants has a row for each in the
+// table of the page, and one that ran in a single one has its name.
+func TestReportVariants(t *testing.T) {
+	rec := &trace.Recorder{}
+	rt, err := engine.New(engine.Options{Workers: 1, Listener: rec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{8}, Name: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"strips", "native"}
+	runs := 0
+	both := &engine.Codelet{Name: "both", Variants: &engine.Variants{Names: names}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		c.SetVariant(runs % 2)
+		runs++
+		return nil
+	}}}
+	one := &engine.Codelet{Name: "one", Variants: both.Variants, CPU: []engine.Impl{func(*engine.TaskContext) error { return nil }}}
+	for range 2 {
+		for _, c := range []*engine.Codelet{both, one} {
+			if err := j.Submit(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: x, Mode: iface.W}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := trace.WriteReport(&b, rec.Run("variants"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := `"codelets":["both (strips)","one","both (native)"]`; !strings.Contains(b.String(), want) {
+		t.Errorf("no %s in the page", want)
+	}
+}
+
 // TestReportOfNothingAndOfMuch: the page of a run without tasks has empty lists, and the
 // page of one with many tasks does not pass them as arguments of one call, as browsers
 // allow some 100 000.

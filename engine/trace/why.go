@@ -212,15 +212,19 @@ func modelText(e perf.Estimate) string {
 	if e.Samples == 1 {
 		samples = ", 1 sample"
 	}
+	of := ""
+	if e.Variant != "" {
+		of = " of " + e.Variant
+	}
 	switch e.Source {
 	case perf.UserFunction:
 		return "function"
 	case perf.Measured:
-		return "history" + samples
+		return "history" + of + samples
 	case perf.Curve:
-		return "curve" + samples
+		return "curve" + of + samples
 	case perf.Extrapolated:
-		return "curve, extrapolated" + samples
+		return "curve" + of + ", extrapolated" + samples
 	}
 	return "none"
 }

@@ -69,7 +69,7 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 		return nil, err
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
-		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version}
+		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version, Variants: &engine.Variants{Names: kernel.Variants, Next: code.Next()}}
 	k.On = map[string][]engine.Impl{}
 	d, err := kernel.OpenCL(code)
 	if err == nil {
@@ -220,7 +220,11 @@ func fileOf(o *types.Object) *syntax.File {
 
 // runKernel adapts a kernel to the engine.
 func runKernel(code *kernel.Program) engine.Impl {
-	return func(c *engine.TaskContext) error { return code.RunTask(c, c.Keep()) }
+	return func(c *engine.TaskContext) error {
+		v, err := code.RunTask(c, c.Keep())
+		c.SetVariant(int(v))
+		return err
+	}
 }
 
 // runOpenCL adapts the kernels of a body to the engine.

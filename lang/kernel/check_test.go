@@ -323,7 +323,7 @@ func TestDeepNesting(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := 1.0
-			if err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: kerneltest.Buffers(kerneltest.VariableOf(&v))}, nil); err != nil {
+			if _, err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: kerneltest.Buffers(kerneltest.VariableOf(&v))}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

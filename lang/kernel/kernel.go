@@ -92,7 +92,10 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 		opts.Cache = llvm.NewCache("")
 	}
 	p := &Program{strips: cpu.Compile(fn), opts: opts}
-	if opts.Mode == Auto && p.strips.Empty() {
+	switch {
+	case opts.Mode == Native:
+		p.contest.next.Store(int32(AsCode))
+	case opts.Mode == Auto && p.strips.Empty():
 		p.settled.Store(true)
 	}
 	return p, nil

@@ -128,7 +128,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 			list = append(list, b)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		err = prog.RunTask(&kerneltest.Task{Ctx: ctx, Bufs: list, Scalars: args}, nil)
+		_, err = prog.RunTask(&kerneltest.Task{Ctx: ctx, Bufs: list, Scalars: args}, nil)
 		cancel()
 		var fault *cpu.Fault
 		if err != nil && !errors.As(err, &fault) && !errors.Is(err, context.DeadlineExceeded) {

@@ -95,102 +95,114 @@ func (p *Program) IR() *ir.Func { return p.strips.IR() }
 // SlowLoops returns the loops of the body that have to run one round at a time in strips.
 func (p *Program) SlowLoops() []SlowLoop { return p.strips.SlowLoops() }
 
-// Version returns a hash of the body and of how it runs, for performance models.
-func (p *Program) Version() string {
-	v := p.IR().Hash()
-	if p.opts.Mode == Native {
-		v += "-native"
-	}
-	return v
-}
+// Version returns a hash of the body, for performance models.
+func (p *Program) Version() string { return p.IR().Hash() }
 
-// RunTask runs the body for a task. The memory of its operands must stay valid until RunTask
-// returns. If the context of t ends, RunTask returns its cause soon. The error of a body that
-// fails is a *Fault; then operands that the body writes may hold any values. If keep is not
-// nil, *keep holds scratch memory between the runs of one goroutine at a time, of any programs.
-func (p *Program) RunTask(t ir.Task, keep *any) error {
+// Variant is a way in which a body runs on CPU workers: a place in Variants.
+type Variant int
+
+// The variants.
+const (
+	InStrips Variant = iota
+	AsCode
+)
+
+// Variants names the variants, as performance models call them.
+var Variants = []string{InStrips: "strips", AsCode: "native"}
+
+// Next holds the Variant in which a task would run now. In mode Auto it changes once the body
+// has machine code, and again if strips are faster.
+func (p *Program) Next() *atomic.Int32 { return &p.contest.next }
+
+// RunTask runs the body for a task, and returns in which variant. The memory of its operands must
+// stay valid until RunTask returns. If the context of t ends, RunTask returns its cause soon. The
+// error of a body that fails is a *Fault; then operands that the body writes may hold any values.
+// If keep is not nil, *keep holds scratch memory between the runs of one goroutine at a time, of
+// any programs.
+func (p *Program) RunTask(t ir.Task, keep *any) (Variant, error) {
 	if k := p.native.Load(); k != nil {
 		if p.opts.Mode == Native {
-			return k.Run(t)
+			return AsCode, k.Run(t)
 		}
 		return p.contest.run(t, k, p.strips, keep)
 	}
 	if p.opts.Mode == Strips || p.settled.Load() {
-		return p.strips.RunTask(t, keep)
+		return InStrips, p.strips.RunTask(t, keep)
 	}
 	if p.opts.Mode == Native {
 		if err := p.compileNow(); err != nil {
-			return err
+			return AsCode, err
 		}
 		return p.RunTask(t, keep)
 	}
 	start := time.Now()
 	err := p.strips.RunTask(t, keep)
 	if spent := p.spent.Add(int64(time.Since(start))); err != nil {
-		return err
+		return InStrips, err
 	} else if spent > int64(compileAfter) {
 		p.once.Do(func() { compilations.begin(p.compile) })
 	} else if spent > int64(lookAfter) {
 		p.look.Do(func() { compilations.begin(p.lookUp) })
 	}
-	return nil
+	return InStrips, nil
 }
 
 // contest finds the faster of machine code and strips for the tasks of a body. A call of machine
 // code costs some hundred nanoseconds more than one of strips, which very short tasks do not
 // win back.
 type contest struct {
-	winner atomic.Int32 // one of undecided, machineCode, inStrips
-	runs   atomic.Int64
-	spent  [2]atomic.Int64 // nanoseconds of machine code, and in strips
+	next  atomic.Int32 // Variant in which a task would run now: the winner, once there is one
+	over  atomic.Bool  // there is one
+	runs  atomic.Int64
+	spent [2]atomic.Int64 // nanoseconds, by Variant
 }
-
-const (
-	undecided = iota
-	machineCode
-	inStrips
-)
 
 const (
 	contestRuns = 64                    // of both together
 	longTask    = 20 * time.Microsecond // machine code wins, whatever a call costs
 )
 
-// run runs a task by the faster of both.
-func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) error {
-	switch c.winner.Load() {
-	case machineCode:
-		return k.Run(t)
-	case inStrips:
+// run runs a task by the faster of both, and returns which that was.
+func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) (Variant, error) {
+	if c.over.Load() {
+		if Variant(c.next.Load()) == AsCode {
+			return AsCode, k.Run(t)
+		}
 		if rand.Uint32()%16 != 0 {
-			return p.RunTask(t, keep)
+			return InStrips, p.RunTask(t, keep)
 		}
 		start := time.Now() // tasks may have grown
 		err := p.RunTask(t, keep)
 		if time.Since(start) > longTask {
-			c.winner.Store(machineCode)
+			c.won(AsCode)
 		}
-		return err
+		return InStrips, err
 	}
 	n := c.runs.Add(1)
 	start := time.Now()
 	if n%2 == 0 {
 		err := k.Run(t)
-		c.spent[0].Add(int64(time.Since(start)))
-		return err
+		c.spent[AsCode].Add(int64(time.Since(start)))
+		return AsCode, err
 	}
 	err := p.RunTask(t, keep)
 	took := time.Since(start)
-	strips := c.spent[1].Add(int64(took))
+	strips := c.spent[InStrips].Add(int64(took))
 	switch {
 	case took > longTask:
-		c.winner.Store(machineCode)
-	case n > contestRuns && strips < c.spent[0].Load():
-		c.winner.Store(inStrips)
+		c.won(AsCode)
+	case n > contestRuns && strips < c.spent[AsCode].Load():
+		c.won(InStrips)
 	case n > contestRuns:
-		c.winner.Store(machineCode)
+		c.won(AsCode)
 	}
-	return err
+	return InStrips, err
+}
+
+// won ends the contest.
+func (c *contest) won(v Variant) {
+	c.next.Store(int32(v))
+	c.over.Store(true)
 }
 
 // lookUp writes the IR of the body, and takes its machine code from the cache, if it is there.
@@ -238,8 +250,12 @@ func (p *Program) compileNow() error {
 
 // settle ends the question whether p has machine code.
 func (p *Program) settle(k *llvm.Kernel, why error) {
-	if p.why = why; why == nil {
+	p.why = why
+	if why == nil {
+		p.contest.next.Store(int32(AsCode)) // before a run can end the contest
 		p.native.Store(k)
+	} else {
+		p.contest.next.Store(int32(InStrips))
 	}
 	p.settled.Store(true)
 }

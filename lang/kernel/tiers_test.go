@@ -47,7 +47,7 @@ func TestAuto(t *testing.T) {
 	t.Setenv(ModeVariable, "")
 	strips, task := body(t, Strips)
 	c, want := task()
-	if err := strips.RunTask(c, nil); err != nil {
+	if _, err := strips.RunTask(c, nil); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := body(t, Auto)
@@ -56,8 +56,13 @@ func TestAuto(t *testing.T) {
 		group.Go(func() {
 			for range 10_000 {
 				c, x := task()
-				if err := p.RunTask(c, nil); err != nil {
+				before := p.native.Load()
+				v, err := p.RunTask(c, nil)
+				if err != nil {
 					t.Error(err)
+				}
+				if before == nil && v == AsCode && p.native.Load() == nil {
+					t.Error("a run says that it was machine code, which there is none of")
 				}
 				if !slices.Equal(x, want) {
 					t.Error("the results differ")
@@ -73,6 +78,16 @@ func TestAuto(t *testing.T) {
 	if !p.settled.Load() || p.native.Load() == nil {
 		t.Errorf("no machine code: %v", p.why)
 	}
+	for range 3 * contestRuns {
+		c, _ := task()
+		next, over := Variant(p.Next().Load()), p.contest.over.Load()
+		if v, err := p.RunTask(c, nil); err != nil || over && v != next {
+			t.Fatalf("a run in variant %d, %v, after the next was said to be in %d", v, err, next)
+		}
+	}
+	if v := Variant(p.Next().Load()); v != AsCode {
+		t.Errorf("after long runs the next is in %s", Variants[v])
+	}
 	if strips.native.Load() != nil {
 		t.Error("the mode strips has machine code")
 	}
@@ -83,7 +98,7 @@ func TestContest(t *testing.T) {
 	needLibrary(t)
 	p, task := body(t, Native)
 	c, want := task()
-	if err := p.RunTask(c, nil); err != nil {
+	if _, err := p.RunTask(c, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{3, len(want)} {
@@ -91,15 +106,18 @@ func TestContest(t *testing.T) {
 		for range 3 * contestRuns {
 			c, x := task()
 			c.Bufs = kerneltest.Buffers(kerneltest.VectorOf(x[:n]))
-			if err := con.run(c, p.native.Load(), p.strips, nil); err != nil {
+			if _, err := con.run(c, p.native.Load(), p.strips, nil); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(x[:n], want[:n]) {
 				t.Fatal("the results differ")
 			}
 		}
-		if con.winner.Load() == undecided {
+		if !con.over.Load() {
 			t.Errorf("%d elements: no winner", n)
+		}
+		if n > 3 && Variant(con.next.Load()) != AsCode {
+			t.Errorf("%d elements: strips have won, whose runs are long", n)
 		}
 	}
 }
@@ -112,7 +130,7 @@ func TestNative(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			c, _ := task()
-			if err := p.RunTask(c, nil); err != nil {
+			if _, err := p.RunTask(c, nil); err != nil {
 				t.Error(err)
 			}
 			if p.native.Load() == nil {
@@ -135,7 +153,7 @@ func TestNativeFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := []float64{2, -1}
-	if err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: []*iface.Buffer{kerneltest.VectorOf(x)}}, nil); err != nil {
+	if _, err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: []*iface.Buffer{kerneltest.VectorOf(x)}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(x, []float64{2, 2}) {
@@ -143,6 +161,9 @@ func TestNativeFallback(t *testing.T) {
 	}
 	if p.native.Load() != nil || p.why == nil {
 		t.Error("it has machine code, or no reason why not")
+	}
+	if v := Variant(p.Next().Load()); v != InStrips {
+		t.Errorf("its next run is in %s", Variants[v])
 	}
 }
 

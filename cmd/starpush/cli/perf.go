@@ -187,6 +187,7 @@ type jsonPerf struct {
 	Machine    string `json:"machine"`
 	Arch       string `json:"arch"`
 	Impl       int    `json:"impl"`
+	Variant    string `json:"variant,omitempty"`
 	Model      string `json:"model"`
 	Footprints int    `json:"footprints"`
 	Samples    int64  `json:"samples"`
@@ -204,7 +205,7 @@ func (a *app) perfList(o *perfFlags) error {
 	if a.json != nil {
 		for _, f := range files {
 			for _, g := range f.Groups {
-				a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, f.Kind.String(),
+				a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, f.Kind.String(),
 					len(g.Entries), g.Samples(), g.Last(), s.Path(f.Key)})
 			}
 		}
@@ -413,12 +414,16 @@ func shortKernel(kernel string) string {
 	return kernel
 }
 
-// archText names an architecture and an implementation: "cpu", "cpu #2".
+// archText names an architecture, an implementation and a variant: "cpu", "cpu #2", "cpu native".
 func archText(g *perf.Group) string {
-	if g.Impl == 0 {
-		return g.Arch
+	s := g.Arch
+	if g.Impl > 0 {
+		s += fmt.Sprintf(" #%d", g.Impl+1)
 	}
-	return fmt.Sprintf("%s #%d", g.Arch, g.Impl+1)
+	if g.Variant != "" {
+		s += " " + g.Variant
+	}
+	return s
 }
 
 // ageText says how long ago something happened.
@@ -540,6 +545,7 @@ type jsonPerfEntry struct {
 	What      string     `json:"what"`
 	Arch      string     `json:"arch"`
 	Impl      int        `json:"impl"`
+	Variant   string     `json:"variant,omitempty"`
 	Size      *float64   `json:"size"`
 	SizeUnit  string     `json:"size_unit"`
 	Params    []*float64 `json:"params,omitempty"`
@@ -561,6 +567,7 @@ type jsonPerfFit struct {
 	T        string    `json:"t"`
 	Arch     string    `json:"arch"`
 	Impl     int       `json:"impl"`
+	Variant  string    `json:"variant,omitempty"`
 	Model    string    `json:"model"`
 	A        *float64  `json:"a,omitempty"`
 	B        *float64  `json:"b,omitempty"`
@@ -581,11 +588,11 @@ func finite(x float64) *float64 {
 // perfShowJSON writes lines for a file, its curves and its entries.
 func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 	for _, g := range f.Groups {
-		a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, f.Kind.String(),
+		a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, f.Kind.String(),
 			len(g.Entries), g.Samples(), g.Last(), s.Path(f.Key)})
 		if f.Kind != perf.History {
 			c := f.Fit(g)
-			line := jsonPerfFit{T: "fit", Arch: g.Arch, Impl: g.Impl, Model: f.Kind.String(),
+			line := jsonPerfFit{T: "fit", Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Model: f.Kind.String(),
 				A: finite(c.A), B: finite(c.B), C: finite(c.C), Coef: c.Coef, RelError: finite(c.RelError)}
 			if c.Err != nil {
 				line.Problem = c.Err.Error()
@@ -594,7 +601,7 @@ func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 		}
 		for _, e := range g.Entries {
 			lo, hi := e.Quartiles()
-			line := jsonPerfEntry{T: "entry", Footprint: e.Footprint.String(), What: e.What, Arch: g.Arch, Impl: g.Impl,
+			line := jsonPerfEntry{T: "entry", Footprint: e.Footprint.String(), What: e.What, Arch: g.Arch, Impl: g.Impl, Variant: g.Variant,
 				Size: finite(e.Size), SizeUnit: f.SizeUnit, Samples: e.Samples(), Outliers: int64(e.Outliers()),
 				Recent: len(e.Recent), Median: finite(e.Median()), Low: finite(lo), High: finite(hi), Few: e.Samples() < perf.DefaultMinSamples, Scattered: e.Scattered(),
 				Mean: finite(e.Mean), StdDev: finite(e.StdDev()), Min: finite(e.Min), Max: finite(e.Max)}
