@@ -160,7 +160,7 @@ func (s *Split) Check(parent iface.Desc) error {
 // Filters as text.
 
 // Text writes filters that are applied in turn as scripts do, with these numbers of
-// parts: "rows(4) then cols(2)". Halos and sizes are left out.
+// parts: "rows(4) then cols(2)". Halos and sizes are left out, and pick has its own arguments.
 func Text(fs []Filter, dims []int) string {
 	var each []string
 	for k, f := range fs {
@@ -176,8 +176,19 @@ func Text(fs []Filter, dims []int) string {
 			name = "blocks"
 		}
 		args := strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:n]), " ", ", "), "[]")
-		if s, ok := f.(*slabs); ok && name == "axis" {
-			args = fmt.Sprintf("%d, %s", s.axis, args)
+		switch s := f.(type) {
+		case *slabs:
+			switch name {
+			case "axis":
+				args = fmt.Sprintf("%d, %s", s.axis, args)
+			case "halves":
+				args = ""
+			}
+		case *pick:
+			args = fmt.Sprint(s.axis)
+			if !s.all {
+				args = fmt.Sprintf("%d, %d..%d", s.axis, s.a, s.b)
+			}
 		}
 		each = append(each, name+"("+args+")")
 		dims = dims[n:]

@@ -91,6 +91,26 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestText: the text of filters has the numbers of parts, and the axes, that a script writes.
+func TestText(t *testing.T) {
+	for _, c := range []struct {
+		by   []Filter
+		dims []int
+		want string
+	}{
+		{[]Filter{Blocks(4)}, []int{4}, "blocks(4)"},
+		{[]Filter{Halves()}, []int{2}, "halves()"},
+		{[]Filter{Tiles(2, 3, 1), Rows(2, 0)}, []int{2, 3, 4}, "tiles(2, 3) then rows(4)"},
+		{[]Filter{Axis(1, 2, 0), Pick(0)}, []int{2, 8}, "axis(1, 2) then pick(0)"},
+		{[]Filter{Pick(1)}, []int{5}, "pick(1)"},
+		{[]Filter{Rows(2, 0), PickRange(1, 2, 4)}, []int{2, 2}, "rows(2) then pick(1, 2..4)"},
+	} {
+		if got := Text(c.by, c.dims); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
 // TestPositions has the geometry of conformance case P35: three variables at
 // places 5, 6, 7 of a vector of 21.
 func TestPositions(t *testing.T) {
