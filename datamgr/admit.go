@@ -257,7 +257,7 @@ func (w *need) unpinWith(news, again bool) {
 
 // waits waits until memory of n may have become free since the caller called n.seen, and
 // reports true. It reports false if nothing has changed and no memory of n is in use that
-// could become free.
+// could become free. unpinLocked, removeLocked and freePrivate wake it.
 func (n *node) waits(seen uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,7 +2,8 @@ package datamgr
 
 // Instances other than the main one, sorted into layers: the instances of one
 // layer are on one node and none of them overlap, so a fragment is in one of them
-// at most, and a bit for each layer says where it is valid.
+// at most, and a bit for each layer says where it is valid. unpinLocked and removeLocked
+// wake the tasks that wait for memory on a node.
 
 import (
 	"slices"

@@ -9,8 +9,9 @@
 // change. So each statement is visited once, and no report depends on values.
 //
 // flow.go has the states, the places where paths meet, and the walk through statements;
-// data.go the statements and operands that use data; expr.go expressions; calls.go what
-// calls, loops and tasks do on whatever path.
+// data.go the statements and operands that use data, with most reports: stuck and waits are
+// E0405 for a gate and for data; expr.go expressions; calls.go what calls, loops and tasks
+// do on whatever path.
 package flow
 
 import (
