@@ -25,7 +25,7 @@ var TypeNames = []Entry{
 	{"block", "block[T]", "registered data: nx x ny x nz elements, z fastest"},
 	{"void", "void", "registered data without elements, for ordering only: `register x = void()`"},
 	{"view", "view[H]", "the parts of a handle, as partition made them"},
-	{"array", "array[T]", "acquired data, readable from the script"},
+	{"array", "array[T]", "acquired data, readable from the script; in a body `array[f64](8)`: elements of its own"},
 	{"task", "task", "what insert returns"},
 	{"gate", "gate", "an event that tasks wait for until open"},
 	{"node", "node", "a memory node: ram, gpu(0)"},

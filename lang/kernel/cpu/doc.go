@@ -9,7 +9,8 @@
 // become masks. strip.go has the compiler of strips, strip_expr.go, strip_bool.go and
 // strip_access.go its parts.
 //
-// Other code runs one round at a time (scalar_stmt.go, scalar_expr.go). plan.go estimates
+// Other code runs one round at a time (scalar_stmt.go, scalar_expr.go). Arrays of a body are in
+// array.go. plan.go estimates
 // the cost of each way to run a loop and chooses the way, and the index along which strips
 // run. A for runs in strips if its rounds are independent but for reductions (for.go): it
 // has the bits and the fault of its rounds in order. A loop that its rounds may end runs in order;

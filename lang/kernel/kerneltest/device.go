@@ -99,4 +99,10 @@ var DeviceBodies = []string{
 	"v = x[n - 1] * (sum i in x { x[k[i] + 1] }) - x[k[0] + 1] // 1 * (sum i in x { x[k[i]] })",
 	"for i in 0..0 { for j in 0..k[n] { A[i, j] = 1.0 } }",
 	"each i, j in 0..0, 0..k[n] { A[i, j] = 1.0 }",
+	"each i in y { let t = array[f64](5)\n for j in 0..t.n { t[j] = x[i] * float(j) }\n t[k[i] % 5] -= y[i]\n y[i] = t[0] + t[k[i] % 3] + sum j in t { t[j] } }",
+	"each i in y { let t = array[f32](3, fill = x[i])\n t[k[i]] += 0.5\n y[i] = t[2] }",
+	"let t = array[i32](9)\n t[0] = int(x[0] * 9.0)\n t[8] = 3\n each i in y { y[i] = float(t[0] + t[i % 9]) + x[i] }\n t[1] = 7\n v = float(sum i in 0..9 { t[i] * t[8 - i] })",
+	"let t = array[f64](2)\n for l in 0..3 { t[l % 2] += 0.1\n each i in y { y[i] += t[l % 2] - t[(l + 1) % 2] } }\n v = t[1]",
+	"let t = array[u8](4, fill = 200)\n if x[0] > 0.0 { t[k[0]] += 100 }\n each i in u { u[i] = t[i % 4] }\n v = float(t[n])",
+	"each i in u { let t = array[i64](4)\n for j in 0..4 { if x[j % x.n] > 0.0 { let w = array[i64](2)\n w[j % 2] = u[i] + j\n t[j] = w[1] - w[0] } }\n u[i] = int(t[3] + t[u[i] % 4]) }",
 }

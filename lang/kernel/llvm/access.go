@@ -152,6 +152,13 @@ func (w *writer) gather(ptr string, t ir.Type, mask value) value {
 	return value{w.ins("call %s @%s(<%d x ptr> %s, i32 %d, %s, %s zeroinitializer)", typ, name, width, ptr, t.Size(), mask.text(), typ), t, width}
 }
 
+// scatter writes the store of v to the elements at a vector of addresses.
+func (w *writer) scatter(ptr string, v, mask value) {
+	width := v.width
+	name := w.declare("llvm.masked.scatter."+suffix(v.typ, width)+fmt.Sprintf(".v%dp0", width), "void", v.llvm(), fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm())
+	w.emit("call void @%s(%s, <%d x ptr> %s, i32 %d, %s)", name, v.text(), width, ptr, v.typ.Size(), mask.text())
+}
+
 // store writes the store of v to the element at.
 func (w *writer) store(at *ir.Expr, v value, p place) {
 	to := w.address(at, p)
@@ -172,8 +179,7 @@ func (w *writer) store(at *ir.Expr, v value, p place) {
 	switch {
 	case to.layout == apart:
 		w.note(at.Pos, "`%s` is written element by element: the elements of the lanes do not lie side by side", ir.SourceText(w.fn.Source, at.Pos))
-		name := w.declare("llvm.masked.scatter."+suffix(to.typ, width)+fmt.Sprintf(".v%dp0", width), "void", v.llvm(), fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm())
-		w.emit("call void @%s(%s, <%d x ptr> %s, i32 %d, %s)", name, v.text(), width, to.ptr, size, mask.text())
+		w.scatter(to.ptr, v, mask)
 	case p.mask == "":
 		w.emit("store %s, ptr %s, align %d", v.text(), to.ptr, size)
 	default:

@@ -80,7 +80,7 @@ func (pr *prover) stmts(list []*ir.Stmt) {
 			pr.loop(&st.Domain[k])
 		}
 		st.Exprs(pr.expr)
-		if st.Kind == ir.StoreStmt {
+		if st.Kind == ir.StoreStmt || st.Kind == ir.ElementStmt {
 			pr.element(pr.w.elementOf(st))
 		}
 		pr.stmts(st.Body)
@@ -107,7 +107,7 @@ func (pr *prover) expr(e *ir.Expr) {
 		for k := range x.Domain {
 			pr.loop(&x.Domain[k])
 		}
-		if x.Op == ir.OpLoad {
+		if x.Op == ir.OpLoad || x.Op == ir.OpElement {
 			pr.element(x)
 		}
 		return true
@@ -116,6 +116,15 @@ func (pr *prover) expr(e *ir.Expr) {
 
 // element checks the spans of the indices of an element.
 func (pr *prover) element(at *ir.Expr) {
+	if at.Op == ir.OpElement {
+		if pr.w.always(at) {
+			return
+		}
+		if s := pr.span(at.X[0]); s.known && isCertain(s, at.Int) {
+			pr.w.certain[at] = true
+			return
+		}
+	}
 	if len(at.X) == 0 || pr.found[at] || pr.failed[at] || pr.others[at] {
 		// an element that occurs twice is in the same loops, or is checked
 		return
@@ -131,7 +140,10 @@ func (pr *prover) element(at *ir.Expr) {
 	}
 	pr.found[at] = true
 	for axis, s := range spans {
-		size := value{name: pr.w.operand(at.Operand).dim[axis], typ: ir.I64}
+		size := intValue(at.Int)
+		if at.Op == ir.OpLoad {
+			size = value{name: pr.w.operand(at.Operand).dim[axis], typ: ir.I64}
+		}
 		pr.require(pr.w.compare("icmp ult", s.lo, size))
 		pr.require(pr.w.compare("icmp ult", s.hi, size))
 	}
@@ -140,12 +152,32 @@ func (pr *prover) element(at *ir.Expr) {
 // exact is arithmetic that must not overflow.
 func (pr *prover) exact(op string, x, y value) value {
 	w := pr.w
+	if v, ok := exactConstant(op, x, y); ok {
+		return v
+	}
 	pr.left -= 4
 	name := w.declare("llvm.s"+op+".with.overflow.i64", "{ i64, i1 }", "i64", "i64")
 	r := w.ins("call { i64, i1 } @%s(%s, %s)", name, x.text(), y.text())
 	over := value{name: w.ins("extractvalue { i64, i1 } %s, 1", r), typ: ir.Bool}
 	pr.require(w.not(over))
 	return value{name: w.ins("extractvalue { i64, i1 } %s, 0", r), typ: ir.I64}
+}
+
+// exactConstant is exact for constants that are small.
+func exactConstant(op string, x, y value) (value, bool) {
+	const small = 1 << 30
+	a, ok := constantOf(x)
+	b, ok2 := constantOf(y)
+	if !ok || !ok2 || max(a, -a, b, -b) >= small {
+		return value{}, false
+	}
+	switch op {
+	case "add":
+		return intValue(a + b), true
+	case "sub":
+		return intValue(a - b), true
+	}
+	return intValue(a * b), true
 }
 
 // span returns the span of an int.
@@ -213,7 +245,17 @@ func (pr *prover) spanOf(e *ir.Expr) span {
 	if !x.known || !y.known {
 		return span{}
 	}
-	extreme := func(op ir.Op, a, b value) value { return w.combine(op, a, b) }
+	extreme := func(op ir.Op, a, b value) value {
+		i, ok := constantOf(a)
+		j, ok2 := constantOf(b)
+		switch {
+		case !ok || !ok2:
+			return w.combine(op, a, b)
+		case (i < j) == (op == ir.OpMin):
+			return a
+		}
+		return b
+	}
 	switch e.Op {
 	case ir.OpAdd:
 		return span{pr.exact("add", x.lo, y.lo), pr.exact("add", x.hi, y.hi), true}

@@ -24,6 +24,7 @@ type thread struct {
 	lanes *lanes        // the rounds of an each, or of a strip of a fold; nil: a single round
 	round func() string // writes the number of the current round, in the order of the language
 	next  string        // where the thread goes on after a fault; "": it ends
+	frame map[int]int   // places of carried locals: the memory of arrays
 }
 
 // word returns the parameter for word n of a run.
@@ -145,7 +146,8 @@ type Device struct {
 	faults  []fault
 	steps   []*deviceStep
 	kernels []*deviceKernel
-	frame   map[int]int // places of carried locals
+	frame   map[int]int // places of carried locals, in words
+	words   int         // of all of them
 	others  string
 	nvptx   bool
 }
@@ -165,9 +167,6 @@ func newDevice(fn *ir.Func, nvptx bool) (d *Device, err error) {
 			panic(r)
 		}
 	}()
-	if fn.ArrayWords() > 0 {
-		panic(unsupported{"arrays"})
-	}
 	plan, err := steps.Split(fn, steps.Options{Folds: true, Host: true})
 	if err != nil {
 		return nil, err
@@ -180,8 +179,9 @@ func newDevice(fn *ir.Func, nvptx bool) (d *Device, err error) {
 	for slot := range plan.Carried {
 		d.frame[slot] = 0
 	}
-	for k, slot := range sortedKeys(d.frame) {
-		d.frame[slot] = k
+	for _, slot := range sortedKeys(d.frame) {
+		d.frame[slot] = d.words
+		d.words += max(own.Slots[slot].Len, 1)
 	}
 	d.kernels = append(d.kernels, &deviceKernel{name: "begin", text: beginText()})
 	b := &deviceWriter{d: d, plan: plan, programs: map[string]string{}, helpers: map[string]bool{}, declares: map[string]string{}}
@@ -279,7 +279,7 @@ func (b *deviceWriter) kernel(s *deviceStep, by workers, emit func(w *writer)) {
 	w := newWriter(b.d.fn)
 	w.programs, w.helpers, w.declares, w.names = b.programs, b.helpers, b.declares, b.names
 	w.faults = b.d.faults
-	w.thread = &thread{nvptx: b.d.nvptx, round: func() string { return "0" }}
+	w.thread = &thread{nvptx: b.d.nvptx, round: func() string { return "0" }, frame: b.d.frame}
 	stop, run := w.label("stop"), w.label("run")
 	// a launch does nothing after a fault in an earlier one; faults of its own do not end it
 	look := w.label("look")
@@ -309,6 +309,9 @@ func (b *deviceWriter) kernel(s *deviceStep, by workers, emit func(w *writer)) {
 		}
 	}
 	for _, slot := range s.Carried {
+		if b.d.fn.Slots[slot].Len > 0 { // it stays in memory
+			continue
+		}
 		w.set(slot, w.loadCarried(b.d.frame[slot], b.d.fn.Slots[slot].Type))
 	}
 	for _, g := range s.Guards {
@@ -390,7 +393,7 @@ func (b *deviceWriter) once(s *deviceStep) {
 		w.stmts(s.Body, place{})
 		sets := map[int]bool{}
 		ir.WalkStmts(s.Body, func(st *ir.Stmt) {
-			if st.Kind == ir.SetStmt {
+			if st.Kind == ir.SetStmt && b.d.fn.Slots[st.Slot].Len == 0 {
 				sets[st.Slot] = true
 			}
 		})

@@ -101,11 +101,11 @@ func (d *Device) Run(t ir.Task, l Launcher) error {
 	}
 	mayFail := d.demands == nil || !d.demands(o)
 	const word = 8
-	at, err := l.Memory(word*int64(recordWords+len(d.frame)) + need)
+	at, err := l.Memory(word*int64(recordWords+d.words) + need)
 	if err != nil {
 		return err
 	}
-	r.frame, r.scratch = at+word*recordWords, at+word*uint64(recordWords+len(d.frame))
+	r.frame, r.scratch = at+word*recordWords, at+word*uint64(recordWords+d.words)
 	if mayFail {
 		r.record = at
 		if err := r.launch(d.kernels[0], 1, 1); err != nil {

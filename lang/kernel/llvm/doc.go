@@ -11,7 +11,7 @@
 // in every round is that of the body, and the bits are those of package cpu, whose Order of
 // folds it keeps.
 //
-//	ir ─> writer.go, expr.go, stmt.go, fold.go ─> text ─> library.go ─> machine code ─> kernel.go
+//	ir ─> writer.go, expr.go, stmt.go, array.go, fold.go ─> text ─> library.go ─> machine code ─> kernel.go
 //
 // Indices are checked. Before a nest of loops runs, bounds.go computes the range of each index
 // that depends on sizes and loops alone. If all of them are in bounds, the nest runs without

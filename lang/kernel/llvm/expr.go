@@ -53,6 +53,8 @@ func (w *writer) expr(e *ir.Expr, p place) value {
 		return w.field(e)
 	case ir.OpLoad:
 		return w.load(e, p)
+	case ir.OpElement:
+		return w.loadElement(e, p)
 	case ir.OpConvert:
 		return w.convert(w.expr(e.X[0], p), e.Type)
 	case ir.OpFold:
@@ -193,6 +195,8 @@ func (w *writer) risky(e *ir.Expr, p place) bool {
 			found = true
 		case ir.OpLoad:
 			found = found || len(x.X) > 0 && (p.checked || !w.inBounds(x))
+		case ir.OpElement:
+			found = found || !w.always(x) && (p.checked || !w.inBounds(x))
 		case ir.OpFloorDiv, ir.OpMod, ir.OpPow:
 			found = found || x.Type.IsInt() && (x.X[1].Op != ir.OpConst || x.X[1].Int <= 0)
 		}

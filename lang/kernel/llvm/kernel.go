@@ -42,9 +42,6 @@ func write(fn *ir.Func) (w *writer, err error) {
 			panic(r)
 		}
 	}()
-	if fn.ArrayWords() > 0 {
-		panic(unsupported{"arrays"})
-	}
 	w = newWriter(fn)
 	word := func(name string, n int) {
 		fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n", name, n)
@@ -67,7 +64,7 @@ func write(fn *ir.Func) (w *writer, err error) {
 func newWriter(fn *ir.Func) *writer {
 	own := *fn
 	own.Slots = slices.Clone(fn.Slots) // some are added
-	w := &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, known: map[*ir.Expr]limits{}, locals: map[local]string{},
+	w := &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, known: map[*ir.Expr]limits{}, certain: map[*ir.Expr]bool{}, locals: map[local]string{},
 		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
 	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {

@@ -58,6 +58,10 @@ func (l *lanes) pass(list []*ir.Stmt, divergent bool) (changed bool) {
 				c = change{motion: varying}
 			}
 			raise(st.Slot, c)
+		case ir.ElementStmt:
+			if divergent || l.of(st.Value).motion != uniform || l.of(st.Index[0]).motion != uniform {
+				raise(st.Slot, change{motion: varying})
+			}
 		case ir.IfStmt:
 			d := divergent || l.of(st.Value).motion != uniform
 			changed = l.pass(st.Body, d) || changed
@@ -98,6 +102,10 @@ func (l *lanes) changeOf(e *ir.Expr) change {
 		return change{}
 	case ir.OpSlot:
 		return l.changes[e.Slot]
+	case ir.OpElement:
+		if l.changes[e.Slot].motion == varying {
+			return change{motion: varying}
+		}
 	}
 	same := true
 	for _, r := range e.Domain {

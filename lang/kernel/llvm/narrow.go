@@ -38,7 +38,7 @@ func (w *writer) findLimits(e *ir.Expr) limits {
 	switch e.Op {
 	case ir.OpConst:
 		return limits{e.Int, e.Int, e.Type != ir.U64}
-	case ir.OpLoad:
+	case ir.OpLoad, ir.OpElement:
 		lo, hi := ir.IntRange(e.Type)
 		return limits{lo, hi, e.Type.Size() < 4}
 	case ir.OpConvert:

@@ -49,6 +49,8 @@ func workOf(list []*ir.Stmt, e *ir.Expr) (w work) {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
 			switch x.Op {
 			case ir.OpConst, ir.OpSlot, ir.OpField:
+			case ir.OpElement:
+				return false // indices are no work
 			case ir.OpFold:
 				return false
 			case ir.OpLoad:

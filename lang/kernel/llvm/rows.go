@@ -23,6 +23,11 @@ func (w *writer) rowsOf(st *ir.Stmt, body []*ir.Stmt, l *lanes, axis int) int {
 	own := ownLocals(body)
 	own[st.Domain[axis-1].Slot] = true
 	shared, sums := false, 0
+	arrays := false // which are not in registers
+	ir.WalkStmts(body, func(s *ir.Stmt) { arrays = arrays || s.Kind == ir.SetStmt && w.fn.Slots[s.Slot].Len > 0 })
+	if arrays {
+		return 1
+	}
 	for _, s := range body {
 		if s.Kind != ir.ForStmt || !w.shares(s, own, l) {
 			continue
@@ -149,7 +154,7 @@ func (w *writer) unfold(list []*ir.Stmt, l *lanes) []*ir.Stmt {
 		if st.Value != nil {
 			c.Value = take(st.Value)
 		}
-		if st.Kind == ir.StoreStmt && same {
+		if (st.Kind == ir.StoreStmt || st.Kind == ir.ElementStmt) && same {
 			w.elements[&c] = w.elementOf(st) // proved to be in bounds, or not
 		}
 		out = append(append(out, before...), &c)

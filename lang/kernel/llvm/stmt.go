@@ -36,6 +36,8 @@ func (w *writer) stmt(st *ir.Stmt, p place) {
 	switch st.Kind {
 	case ir.SetStmt:
 		w.assign(st, p)
+	case ir.ElementStmt:
+		w.setElement(st, p)
 	case ir.StoreStmt:
 		v := w.expr(st.Value, p)
 		w.store(w.elementOf(st), v, p)
@@ -99,7 +101,7 @@ func (w *writer) innerFor(st *ir.Stmt, p place) {
 func (w *writer) hasProved(st *ir.Stmt, n *nest) bool {
 	found := false
 	ir.WalkStmts([]*ir.Stmt{st}, func(s *ir.Stmt) {
-		found = found || s.Kind == ir.StoreStmt && n.proved[w.elementOf(s)]
+		found = found || (s.Kind == ir.StoreStmt || s.Kind == ir.ElementStmt) && n.proved[w.elementOf(s)]
 		s.Exprs(func(e *ir.Expr) {
 			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || n.proved[x]; return !found })
 		})
@@ -107,7 +109,7 @@ func (w *writer) hasProved(st *ir.Stmt, n *nest) bool {
 	return found
 }
 
-// elementOf returns the element that a store writes, the same expression at each call.
+// elementOf returns the element that a store or an assignment to an element of an array writes, the same expression at each call.
 func (w *writer) elementOf(st *ir.Stmt) *ir.Expr {
 	e := w.elements[st]
 	if e == nil {
@@ -120,6 +122,10 @@ func (w *writer) elementOf(st *ir.Stmt) *ir.Expr {
 // assign writes slot = value.
 func (w *writer) assign(st *ir.Stmt, p place) {
 	slot := st.Slot
+	if w.fn.Slots[slot].Len > 0 {
+		w.fillArray(st, p)
+		return
+	}
 	if p.lanes == nil || p.lanes.changes[slot].motion == uniform {
 		w.set(slot, w.expr(st.Value, p))
 		return
@@ -439,7 +445,7 @@ func (w *writer) laneWidth(l *lanes, list []*ir.Stmt, e *ir.Expr) int {
 	}
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		st.Exprs(look)
-		if st.Kind == ir.StoreStmt {
+		if st.Kind == ir.StoreStmt || st.Kind == ir.ElementStmt {
 			size = max(size, st.Value.Type.Size())
 		}
 	})

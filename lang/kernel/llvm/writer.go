@@ -43,24 +43,26 @@ type writer struct {
 	order  *cpu.Order
 	faults []fault
 
-	entry    strings.Builder // allocations, and what runs once
-	code     strings.Builder
-	declares map[string]string // declarations by name
-	helpers  map[string]bool
-	programs map[string]string // functions and tables of package elementary, by name
-	names    int
-	count    int    // instructions
-	block    string // the current basic block
-	locals   map[local]string
-	operands map[int]*operand
-	lets     map[int]*ir.Expr // values of locals that are assigned once
-	nest     *nest            // the current nest of loops
-	elements map[*ir.Stmt]*ir.Expr
-	rows     map[int]bool // locals that rows of lanes, written side by side, have each for itself
-	known    map[*ir.Expr]limits
-	notes    []Note
-	row      int     // the current of these rows
-	thread   *thread // of a kernel for devices; nil on the processor
+	entry      strings.Builder // allocations, and what runs once
+	code       strings.Builder
+	declares   map[string]string // declarations by name
+	helpers    map[string]bool
+	programs   map[string]string // functions and tables of package elementary, by name
+	names      int
+	count      int    // instructions
+	block      string // the current basic block
+	locals     map[local]string
+	operands   map[int]*operand
+	lets       map[int]*ir.Expr  // values of locals that are assigned once
+	nest       *nest             // the current nest of loops
+	certain    map[*ir.Expr]bool // elements of arrays that are known to be in bounds
+	arrayBytes int               // of the memory of arrays
+	elements   map[*ir.Stmt]*ir.Expr
+	rows       map[int]bool // locals that rows of lanes, written side by side, have each for itself
+	known      map[*ir.Expr]limits
+	notes      []Note
+	row        int     // the current of these rows
+	thread     *thread // of a kernel for devices; nil on the processor
 }
 
 // local is the memory of a local: one for its value as a scalar, or in the first lane, and
@@ -354,7 +356,20 @@ func (w *writer) memory(slot, width int) string {
 	}
 	p, ok := w.locals[key]
 	if !ok {
-		p = w.alloca(llvmType(w.fn.Slots[slot].Type, width))
+		typ := llvmType(w.fn.Slots[slot].Type, width)
+		place, carried := 0, false
+		if w.fn.Slots[slot].Len > 0 {
+			typ = w.arrayType(slot, width)
+			if w.thread != nil {
+				place, carried = w.thread.frame[slot]
+			}
+		}
+		if carried {
+			p = w.name()
+			fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %s, i64 %d\n", p, w.global("%frame"), place)
+		} else {
+			p = w.alloca(typ)
+		}
 		w.locals[key] = p
 	}
 	return p

@@ -126,6 +126,7 @@ func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
 		return ir.Open, types.TInvalid, false
 	}
 	if l.check {
+		index.SetType(types.TNone)
 		syntax.Unparen(index.X).SetType(types.TNone)
 		id.SetType(types.TNone)
 	}

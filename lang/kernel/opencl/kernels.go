@@ -53,9 +53,6 @@ func New(fn *ir.Func) (*Kernels, error) {
 			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
 		}
 	}
-	if fn.ArrayWords() > 0 {
-		return nil, errors.New("it has arrays")
-	}
 	body := analysis.WholeBody(fn)
 	want, obstacle := body.AllDemands(fn.Body)
 	switch {

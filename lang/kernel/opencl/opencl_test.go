@@ -149,6 +149,12 @@ func TestLoops(t *testing.T) {
 		{"for i in 1..n { y[i] = y[i - 1] + x[i] }", "the rounds of a `for` depend on each other"},
 		{"for i in 0..n { v += x[i] }", "the rounds of a `for` depend on each other"},
 		{"if n > 3 { each i in y { y[i] = 0 } }", "it has loops inside an `if`"},
+		{"each i in y { let t = array[f64](4)\n for j in 0..t.n { t[j] = x[max(i - j, 0)] * float(j) }\n t[1] += 0.5\n y[i] = t[1] + sum j in t { t[j] } }", ""},
+		{"each i, j in A { let t = array[f32](3, fill = x[j])\n if x[j] > 0 { let t = array[i16](64, fill = i)\n t[j * 0] += 1\n A[i, j] = t[0] } else { t[2] = 1\n A[i, j] += t[0] + t[2] } }", ""},
+		{"let t = array[i32](5)\n for j in 0..5 { t[j] = j * j }\n v += sum i in 0..n { sum j in 0..5 { float(t[j]) * x[i] } }", "the rounds of a `for` depend on each other"},
+		{"let t = array[f64](5, fill = 2)\n t[3] = v\n v += t[1] * (sum i in 0..n { t[3] * x[i] })", ""},
+		{"each i in y { let t = array[f64](4)\n t[k[i]] = 1\n y[i] = t[0] }", "`t[k[i]]` may be out of bounds, which a device could not report"},
+		{"let t = array[f64](4)\n t[0] = x[0]\n each i in y { y[i] = t[0] }", "t is computed from data in one loop and used in another"},
 		{"let a = sum i in x { x[i] }\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
 		{"let a = y[0]\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
 	} {

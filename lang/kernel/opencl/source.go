@@ -128,11 +128,23 @@ func (w *writer) stmt(st *ir.Stmt) {
 	switch st.Kind {
 	case ir.SetStmt:
 		w.foldsOf(st.Value)
+		if n := w.fn.Slots[st.Slot].Len; n > 0 {
+			w.temps++
+			typ, t := w.typ(st.Value.Type), w.temps
+			w.line("%s %s[%d];", typ, slotName(st.Slot), n)
+			w.line("const %s t%d = %s;", typ, t, w.expr(st.Value))
+			w.line("for (int k%d = 0; k%[1]d < %[2]d; k%[1]d++) %[3]s[k%[1]d] = t%[1]d;", t, n, slotName(st.Slot))
+			return
+		}
 		typ := ""
 		if st.Declare {
 			typ = w.typ(w.fn.Slots[st.Slot].Type) + " "
 		}
 		w.line("%s%s = %s;", typ, slotName(st.Slot), w.expr(st.Value))
+	case ir.ElementStmt:
+		w.foldsOf(st.Index[0])
+		w.foldsOf(st.Value)
+		w.line("%s[%s] = %s;", slotName(st.Slot), w.expr(st.Index[0]), w.expr(st.Value))
 	case ir.StoreStmt:
 		for _, x := range st.Index {
 			w.foldsOf(x)
@@ -331,6 +343,8 @@ func (w *writer) expr(e *ir.Expr) string {
 		return fieldParam(fieldAt{e.Operand, e.Field})
 	case ir.OpLoad:
 		return w.element(e.Operand, e.X)
+	case ir.OpElement:
+		return fmt.Sprintf("%s[%s]", slotName(e.Slot), w.expr(e.X[0]))
 	case ir.OpFold:
 		return w.folds[e]
 	}

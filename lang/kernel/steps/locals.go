@@ -67,7 +67,7 @@ func (s *splitter) resolve(st *Step) error {
 	var uses func(e *ir.Expr)
 	uses = func(e *ir.Expr) {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
-			if x.Op != ir.OpSlot || own[x.Slot] || s.fn.Slots[x.Slot].Kind == ir.ScalarSlot || slices.Contains(st.Indices, x.Slot) {
+			if x.Op != ir.OpSlot && x.Op != ir.OpElement || own[x.Slot] || s.fn.Slots[x.Slot].Kind == ir.ScalarSlot || slices.Contains(st.Indices, x.Slot) {
 				return true
 			}
 			let := s.lets[x.Slot]
@@ -90,7 +90,7 @@ func (s *splitter) resolve(st *Step) error {
 	}
 	uses(st.Fold)
 	ir.WalkStmts(st.Body, func(in *ir.Stmt) {
-		if in.Kind == ir.SetStmt && !own[in.Slot] {
+		if (in.Kind == ir.SetStmt || in.Kind == ir.ElementStmt) && !own[in.Slot] {
 			carry(in.Slot, "%s is declared before a loop that changes it")
 		}
 		in.Exprs(uses)
@@ -107,7 +107,7 @@ func (s *splitter) repeatable(let *ir.Stmt, st *Step) bool {
 	ok := true
 	ir.WalkExpr(let.Value, func(x *ir.Expr) bool {
 		switch x.Op {
-		case ir.OpFold:
+		case ir.OpFold, ir.OpElement:
 			ok = false
 		case ir.OpLoad:
 			ok = ok && !s.whole.Stores(x.Operand)
@@ -127,7 +127,7 @@ func (s *splitter) useful(list []*Step) []*Step {
 		st.Inner = s.useful(st.Inner)
 		keep := st.Fold != nil || len(st.Inner) > 0
 		ir.WalkStmts(st.Body, func(in *ir.Stmt) {
-			keep = keep || in.Kind == ir.StoreStmt || in.Kind == ir.SetStmt && s.carried[in.Slot] && st.Once()
+			keep = keep || in.Kind == ir.StoreStmt || (in.Kind == ir.SetStmt || in.Kind == ir.ElementStmt) && s.carried[in.Slot] && st.Once()
 			if s.opt.Host {
 				in.Exprs(func(e *ir.Expr) { keep = keep || analysis.MayFault(e) })
 			}

@@ -231,7 +231,7 @@ func loopFree(st *ir.Stmt) bool {
 	ok := true
 	ir.WalkStmts([]*ir.Stmt{st}, func(in *ir.Stmt) {
 		switch in.Kind {
-		case ir.SetStmt, ir.StoreStmt, ir.IfStmt:
+		case ir.SetStmt, ir.StoreStmt, ir.ElementStmt, ir.IfStmt:
 		default:
 			ok = false
 		}
