@@ -78,6 +78,11 @@ func field(name string, dims, offset []int) int64 {
 type frame struct {
 	ops   map[string]*operand
 	names map[string]Value // scalars, lets and indices
+	funcs map[string]*Func // of the script
+	lets  map[string]Value // of the top level, which functions see
+	calls map[string]*frame
+	back  Value            // of return
+	used  map[string]int   // see Outcome
 	types map[*Expr]static // of expressions, found once: names are declared once in a body
 	steps int
 }
@@ -85,9 +90,26 @@ type frame struct {
 // maxSteps bounds what a body does: programs that take longer are of no use.
 const maxSteps = 200_000
 
+// body is a frame for a codelet of the script.
+func (m *Machine) body(ops map[string]*operand, scalars map[string]Value) *frame {
+	f := &frame{ops: ops, names: scalars, types: map[*Expr]static{}, funcs: m.funcs, lets: map[string]Value{}, calls: map[string]*frame{}, used: m.Used}
+	for _, s := range m.prog.Body {
+		if s.Kind == Let && s.Expr.literal() {
+			f.lets[s.Name] = Value{T: F64, F: s.Expr.Float}
+			if s.Expr.Op == "int" {
+				f.lets[s.Name] = intValue(s.Expr.Int)
+			}
+		}
+	}
+	return f
+}
+
+// literal reports whether e is a number as text.
+func (e *Expr) literal() bool { return e.Op == "int" || e.Op == "float" }
+
 // runBody runs the body of c. It reports how it failed, "" when it did not.
-func runBody(c *Codelet, ops map[string]*operand, scalars map[string]Value) (failed fault) {
-	f := &frame{ops: ops, names: scalars, types: map[*Expr]static{}}
+func (m *Machine) runBody(c *Codelet, ops map[string]*operand, scalars map[string]Value) (failed fault) {
+	f := m.body(ops, scalars)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -112,13 +134,16 @@ func (f *frame) step() {
 	}
 }
 
-func (f *frame) stmts(body []*Stmt) {
+func (f *frame) stmts(body []*Stmt) flow {
 	for _, s := range body {
-		f.stmt(s)
+		if w := f.stmt(s); w != next {
+			return w
+		}
 	}
+	return next
 }
 
-func (f *frame) stmt(s *Stmt) {
+func (f *frame) stmt(s *Stmt) flow {
 	f.step()
 	switch s.Kind {
 	case Let:
@@ -127,19 +152,39 @@ func (f *frame) stmt(s *Stmt) {
 		f.assign(s)
 	case If:
 		if f.eval(s.Expr).I == 1 {
-			f.stmts(s.Body)
-		} else {
-			f.stmts(s.Else)
+			return f.stmts(s.Body)
 		}
+		return f.stmts(s.Else)
 	case For, Each:
-		f.rounds(s.Names, s.Over, func() { f.stmts(s.Body) })
+		return f.rounds(s.Names, s.Over, func() flow { return f.stmts(s.Body) })
+	case While:
+		f.used["body while"]++
+		for f.eval(s.Expr).I == 1 {
+			f.step()
+			if w := f.stmts(s.Body); w == breaks {
+				break
+			} else if w == returns {
+				return w
+			}
+		}
+	case Break:
+		f.used["body break"]++
+		return breaks
+	case Continue:
+		f.used["body continue"]++
+		return continues
+	case Return:
+		f.used["body return"]++
+		f.back = f.eval(s.Expr)
+		return returns
 	default:
 		panic("oracle: not a statement of bodies")
 	}
+	return next
 }
 
-// rounds runs do for all indices of a domain, which is evaluated once.
-func (f *frame) rounds(names []string, d *Domain, do func()) {
+// rounds runs do for all indices of a domain, which is evaluated once, until it breaks.
+func (f *frame) rounds(names []string, d *Domain, do func() flow) flow {
 	var from, to []int64
 	if o := f.ops[d.Of]; o != nil {
 		for _, n := range o.dims {
@@ -153,20 +198,49 @@ func (f *frame) rounds(names []string, d *Domain, do func()) {
 		}
 		from, to = append(from, lo.I), append(to, hi.I)
 	}
-	var axis func(a int)
-	axis = func(a int) {
+	var axis func(a int) flow
+	axis = func(a int) flow {
 		if a == len(names) {
 			f.step()
-			do()
-			return
+			return do()
 		}
 		for i := from[a]; i < to[a]; i++ {
 			f.names[names[a]] = intValue(i)
-			axis(a + 1)
+			if w := axis(a + 1); w == breaks || w == returns {
+				return w
+			}
 		}
+		return next
 	}
-	axis(0)
+	if axis(0) == returns {
+		return returns
+	}
+	return next
 }
+
+// invoke calls a function of the script. Its numbers are ints and floats of 64 bits, and bools.
+func (f *frame) invoke(fn *Func, args []Value) Value {
+	in := f.calls[fn.Name]
+	if in == nil {
+		in = &frame{names: map[string]Value{}, types: map[*Expr]static{}, funcs: f.funcs, lets: f.lets, calls: f.calls, used: f.used}
+		f.calls[fn.Name] = in
+	}
+	for n, v := range f.lets {
+		in.names[n] = v
+	}
+	for k, p := range fn.Params {
+		in.names[p.Name] = convert(scalarTypes[p.Type], args[k])
+	}
+	in.steps = f.steps
+	if in.stmts(fn.Body) != returns {
+		panic("oracle: a function ends without a result")
+	}
+	f.steps = in.steps
+	return convert(scalarTypes[fn.Result], in.back)
+}
+
+// scalarTypes are the types of functions that bodies call.
+var scalarTypes = map[string]Type{"int": I64, "float": F64, "bool": Bool}
 
 // assign stores into a name, a variable operand or an element.
 func (f *frame) assign(s *Stmt) {
@@ -317,6 +391,8 @@ func (f *frame) findStatic(e *Expr) static {
 		return f.join(e.Args[1:])
 	case "call":
 		return f.callStatic(e)
+	case "~":
+		return static{T: plain(f.static(e.Args[0]).T)}
 	case "neg":
 		s := f.static(e.Args[0])
 		if s.T == LitInt || s.T == LitFloat {
@@ -324,8 +400,14 @@ func (f *frame) findStatic(e *Expr) static {
 		}
 		return s
 	}
+	if e.Op == "<<" || e.Op == ">>" {
+		return static{T: plain(f.static(e.Args[0]).T)}
+	}
 	a, b := f.static(e.Args[0]), f.static(e.Args[1])
 	t := meet(a, b)
+	if bitOps[e.Op] {
+		return static{T: plain(t)}
+	}
 	if e.Op == "/" && t.Int() {
 		if t == LitInt {
 			return literal(Value{T: LitFloat, F: float64(a.V.I) / float64(b.V.I)})
@@ -362,6 +444,9 @@ func (f *frame) join(args []*Expr) static {
 }
 
 func (f *frame) callStatic(e *Expr) static {
+	if fn := f.funcs[e.Name]; fn != nil {
+		return static{T: scalarTypes[fn.Result]}
+	}
 	switch e.Name {
 	case "int":
 		return static{T: I64}
@@ -413,6 +498,10 @@ func (f *frame) eval(e *Expr) Value {
 	case "neg":
 		v := f.eval(e.Args[0])
 		return Value{T: v.T, I: wrap(v.T, -v.I), F: -v.F}
+	case "~":
+		f.used["body ~"]++
+		v := f.eval(e.Args[0])
+		return Value{T: v.T, I: wrap(v.T, ^v.I)}
 	case "if":
 		k := 1
 		if f.eval(e.Args[0]).I == 0 {
@@ -424,7 +513,16 @@ func (f *frame) eval(e *Expr) Value {
 	case "call":
 		return f.call(e)
 	}
+	if bitOps[e.Op] {
+		f.used["body "+e.Op]++
+	}
+	if e.Op == "<<" || e.Op == ">>" {
+		return bitwise(e.Op, f.static(e).T, f.eval(e.Args[0]), f.eval(e.Args[1]))
+	}
 	t := meet(f.static(e.Args[0]), f.static(e.Args[1]))
+	if bitOps[e.Op] {
+		return bitwise(e.Op, t, f.eval(e.Args[0]), f.eval(e.Args[1]))
+	}
 	if e.Op == "/" && t.Int() {
 		t = F64 // each by itself: an u64 and an i64 would meet as an i64
 	}
@@ -455,12 +553,13 @@ func (f *frame) fold(e *Expr) Value {
 	t := f.static(e).T
 	acc := neutral(e.Name, t)
 	var order tally
-	f.rounds(e.Index, e.Over, func() {
+	f.rounds(e.Index, e.Over, func() flow {
 		v := convert(t, f.eval(e.Args[0]))
 		if t.Float() {
 			order.add(v)
 		}
 		acc = combine(e.Name, acc, v)
+		return next
 	})
 	if !order.exact(e.Name, t) {
 		panic(undetermined("a fold of floats whose order shows"))
@@ -472,6 +571,9 @@ func (f *frame) call(e *Expr) Value {
 	var args []Value
 	for _, a := range e.Args {
 		args = append(args, f.eval(a))
+	}
+	if fn := f.funcs[e.Name]; fn != nil {
+		return f.invoke(fn, args)
 	}
 	t := f.static(e).T
 	switch e.Name {

@@ -31,6 +31,12 @@ func Generate(seed uint64) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{}}
 	g.faults, g.errors = g.chance(40), g.chance(30)
 	g.m = NewMachine(g.p)
+	for range g.IntN(3) {
+		g.try(&Stmt{Kind: Let, Name: g.name("q"), Expr: pick(g, num(int64(g.IntN(20))), float(float64(g.IntN(20))/4))})
+	}
+	for range g.IntN(3) {
+		g.scalarFunc()
+	}
 	for range 2 + g.IntN(3) {
 		g.addCodelet(g.codelet())
 	}

@@ -61,7 +61,7 @@ func (g *generator) shape() Shape {
 // codelet makes a codelet.
 func (g *generator) codelet() *Codelet {
 	c := &Codelet{Name: g.name("c"), Like: map[string]string{}, Contributes: map[string]string{}}
-	b := &bodyMaker{generator: g, c: c, f: &frame{ops: map[string]*operand{}, names: map[string]Value{}, types: map[*Expr]static{}},
+	b := &bodyMaker{generator: g, c: c, f: g.m.body(map[string]*operand{}, map[string]Value{}),
 		own: map[string][]string{}, fresh: map[string]bool{}}
 	b.generic = g.chance(15)
 	contributes := g.chance(30)
@@ -183,6 +183,13 @@ func (b *bodyMaker) outside(depth int) []*Stmt {
 		return []*Stmt{s}
 	case k < 5:
 		return []*Stmt{b.serial(depth)}
+	case k == 6 && depth > 0 && b.loops < 2 && b.chance(50):
+		return b.while(func() []*Stmt {
+			if b.fresh[o.Name] {
+				return []*Stmt{b.let()}
+			}
+			return []*Stmt{b.assign(o, b.anywhere(o, true))}
+		})
 	case k == 5 && !b.fresh[o.Name]:
 		return []*Stmt{b.assign(o, b.anywhere(o, true))}
 	}
@@ -261,6 +268,9 @@ func (b *bodyMaker) round(o Operand, depth int) []*Stmt {
 		out = append(out, first)
 	}
 	for range b.IntN(3) {
+		if b.chance(15) {
+			out = append(out, b.jump(Continue))
+		}
 		out = append(out, b.inRound(depth)...)
 	}
 	b.fresh[o.Name] = was
@@ -287,12 +297,14 @@ func (b *bodyMaker) inRound(depth int) []*Stmt {
 			b.lets = b.lets[:n]
 		}
 		return []*Stmt{s}
+	case k == 3 && depth > 0 && b.loops < 2:
+		return b.while(func() []*Stmt { return b.inRound(depth - 1) })
 	case k == 2 && depth > 0 && b.loops < 2:
 		s := &Stmt{Kind: For, Names: []string{b.name("j")}, Over: b.smallRange()}
 		b.f.names[s.Names[0]] = intValue(0)
 		b.indices = append(b.indices, axisName{name: s.Names[0]})
 		b.loops++
-		s.Body = b.inRound(depth - 1)
+		s.Body = b.jumping(b.inRound(depth - 1))
 		b.loops--
 		b.indices, b.lets = b.indices[:len(b.indices)-1], b.lets[:n]
 		return []*Stmt{s}
@@ -336,12 +348,62 @@ func (b *bodyMaker) serial(depth int) *Stmt {
 			s.Body = append(s.Body, b.assign(o, b.anywhere(o, true)))
 		}
 	}
+	s.Body = b.jumping(s.Body)
 	if depth > 0 && b.loops < 2 && b.chance(20) {
 		s.Body = append(s.Body, b.serial(depth-1))
 	}
 	b.loops--
 	b.indices, b.lets = b.indices[:n], b.lets[:lets]
 	return s
+}
+
+// while is a loop that counts, and ends by its count at the latest. Its block has what inner makes.
+func (b *bodyMaker) while(inner func() []*Stmt) []*Stmt {
+	k, acc := b.name("a"), b.let()
+	b.f.names[k] = intValue(0)
+	b.lets = append(b.lets, k)
+	cond := op("<", name(k), num(int64(1+b.IntN(4))))
+	if b.chance(60) {
+		cond = op("and", cond, b.bool(1))
+	}
+	n := len(b.lets)
+	b.loops++
+	body := []*Stmt{{Kind: Assign, Target: name(k), Op: "+=", Expr: num(1)}}
+	if !b.generic && b.chance(70) { // there the type of the name is T's
+		e := b.number(1)
+		if b.f.names[acc.Name].T.Int() && b.f.static(e).T.Float() {
+			e = fn("int", e)
+		}
+		body = append(body, &Stmt{Kind: Assign, Target: name(acc.Name), Op: pick(b.generator, "=", "+=", "-=", "*="), Expr: e})
+	}
+	body = append(body, b.jumping(inner())...)
+	b.loops--
+	b.lets = b.lets[:n]
+	return []*Stmt{acc, {Kind: Let, Name: k, Expr: num(0)}, {Kind: While, Expr: cond, Body: body}}
+}
+
+// jump is a break or a continue on a condition.
+func (b *bodyMaker) jump(kinds ...Kind) *Stmt {
+	return &Stmt{Kind: If, Expr: b.bool(1), Body: []*Stmt{{Kind: pick(b.generator, kinds...)}}}
+}
+
+// jumping puts a jump somewhere into the block of a loop, now and then. It uses no name that the
+// block declares.
+func (b *bodyMaker) jumping(body []*Stmt) []*Stmt {
+	if !b.chance(30) {
+		return body
+	}
+	n := len(b.lets)
+	declared := 0
+	for _, s := range body {
+		if s.Kind == Let {
+			declared++
+		}
+	}
+	b.lets = b.lets[:n-min(n, declared)]
+	j := b.jump(Break, Continue)
+	b.lets = b.lets[:n]
+	return slices.Insert(body, b.IntN(len(body)+1), j)
 }
 
 // anyShaped is an operand that has indices; nil: none does.
@@ -398,6 +460,12 @@ func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
 		s.Op = pick(b.generator, "=", "=", "=", "+=", "-=", "*=")
 		if o.Elem.Float() && !o.Generic && b.chance(5) {
 			s.Op = "/="
+		}
+		if o.Elem.Int() && !b.generic && b.chance(20) {
+			if s.Op = pick(b.generator, "&=", "|=", "^=", "<<=", ">>="); s.Op[0] == '<' || s.Op[0] == '>' {
+				s.Expr = b.count()
+				return s
+			}
 		}
 	}
 	if s.Op == "=" && !b.fresh[o.Name] && b.chance(15) {
@@ -529,7 +597,15 @@ func (b *bodyMaker) number(depth int) *Expr {
 	if depth <= 0 || b.chance(12) {
 		return b.leaf()
 	}
-	switch k := b.IntN(16); k {
+	switch k := b.IntN(20); k {
+	case 16, 17, 18:
+		if !b.generic {
+			return b.bits(depth - 1)
+		}
+	case 19:
+		if e := b.invoke(depth-1, "int", "float"); e != nil {
+			return e
+		}
 	case 0:
 		return &Expr{Op: "neg", Args: []*Expr{b.nonLiteral(depth - 1)}}
 	case 1:
@@ -560,6 +636,62 @@ func (b *bodyMaker) number(depth int) *Expr {
 		return fn("sqrt", fn("abs", b.nonLiteral(depth-1)))
 	}
 	return op(pick(b.generator, "+", "-", "*"), b.nonLiteral(depth-1), b.number(depth-1))
+}
+
+// bits is an operator on the bits of integers.
+func (b *bodyMaker) bits(depth int) *Expr {
+	x := b.nonLiteral(depth)
+	if b.f.static(x).T.Float() {
+		x = fn("int", x)
+	}
+	switch b.IntN(4) {
+	case 0:
+		return &Expr{Op: "~", Args: []*Expr{x}}
+	case 1:
+		return op(pick(b.generator, "<<", ">>"), x, b.count())
+	}
+	return op(pick(b.generator, "&", "|", "^"), x, b.integer(depth))
+}
+
+// count is how far a shift goes. One that is written out is not negative.
+func (b *bodyMaker) count() *Expr {
+	switch b.IntN(4) {
+	case 0:
+		return num(int64(b.IntN(70)))
+	case 1:
+		x := b.nonLiteral(0)
+		if b.f.static(x).T.Float() {
+			x = fn("int", x)
+		}
+		return x
+	}
+	return num(int64(b.IntN(9)))
+}
+
+// invoke calls a function of the script with one of these results; nil: there is none.
+func (b *bodyMaker) invoke(depth int, results ...string) *Expr {
+	var list []*Func
+	for _, f := range b.p.Funcs {
+		if f.Scalar && slices.Contains(results, f.Result) {
+			list = append(list, f)
+		}
+	}
+	if len(list) == 0 || b.generic || b.deep > 1 {
+		return nil
+	}
+	f := list[b.IntN(len(list))]
+	e := fn(f.Name)
+	for _, p := range f.Params {
+		switch p.Type {
+		case "int":
+			e.Args = append(e.Args, b.integer(depth))
+		case "float":
+			e.Args = append(e.Args, b.number(depth))
+		default:
+			e.Args = append(e.Args, b.bool(depth))
+		}
+	}
+	return e
 }
 
 // nonLiteral is a number that is not made of literals alone.
@@ -648,6 +780,10 @@ func (b *bodyMaker) bool(depth int) *Expr {
 			return op(pick(b.generator, "and", "or"), b.bool(depth-1), b.bool(depth-1))
 		case 1:
 			return &Expr{Op: "not", Args: []*Expr{b.bool(depth - 1)}}
+		case 2:
+			if e := b.invoke(depth-1, "bool"); e != nil {
+				return e
+			}
 		}
 	}
 	for _, o := range b.c.Ops {

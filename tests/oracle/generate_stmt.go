@@ -97,7 +97,15 @@ func (g *generator) script(t Type, depth int) *Expr {
 		return g.scriptLeaf(t)
 	}
 	x, y := g.script(t, depth-1), g.script(t, depth-1)
-	switch g.IntN(9) {
+	switch g.IntN(11) {
+	case 9:
+		if t == I64 {
+			return g.scriptBits(x, y)
+		}
+	case 10:
+		if e := g.scriptCall(t, depth-1); e != nil {
+			return e
+		}
 	case 0:
 		return fn(pick(g, "min", "max"), x, y)
 	case 1:
@@ -117,6 +125,35 @@ func (g *generator) script(t Type, depth int) *Expr {
 		}
 	}
 	return op(pick(g, "+", "-", "*"), x, y)
+}
+
+// scriptBits is an operator on the bits of ints. A count that is written out is not negative.
+func (g *generator) scriptBits(x, y *Expr) *Expr {
+	switch g.IntN(4) {
+	case 0:
+		return &Expr{Op: "~", Args: []*Expr{x}}
+	case 1:
+		return op(pick(g, "<<", ">>"), x, g.scriptLeaf(I64))
+	}
+	return op(pick(g, "&", "|", "^"), x, y)
+}
+
+// scriptCall calls a function of numbers with a result of type t; nil: there is none.
+func (g *generator) scriptCall(t Type, depth int) *Expr {
+	fs := slices.DeleteFunc(slices.Clone(g.p.Funcs), func(f *Func) bool { return !f.Scalar || scalarTypes[f.Result] != t })
+	if len(fs) == 0 {
+		return nil
+	}
+	f := pick(g, fs...)
+	e := fn(f.Name)
+	for _, p := range f.Params {
+		if p.Type == "bool" {
+			e.Args = append(e.Args, g.condition(depth))
+		} else {
+			e.Args = append(e.Args, g.script(scalarTypes[p.Type], depth))
+		}
+	}
+	return e
 }
 
 // scriptLeaf is an expression without operators.
@@ -220,6 +257,11 @@ func (g *generator) let() {
 func (g *generator) assignName() {
 	t := pick(g, I64, I64, F64)
 	s := &Stmt{Kind: Assign, Op: pick(g, "=", "=", "+=", "-=", "*="), Expr: g.script(t, 2)}
+	if t == I64 && g.chance(25) {
+		if s.Op = pick(g, "&=", "|=", "^=", "<<=", ">>="); s.Op[0] == '<' || s.Op[0] == '>' {
+			s.Expr = g.scriptLeaf(I64)
+		}
+	}
 	if t == F64 && g.chance(20) {
 		s.Op, s.Expr = "/=", float(pick(g, 2.0, 0.5))
 	}
@@ -569,7 +611,7 @@ func (g *generator) function() {
 // result gives the result of a call a name.
 func (g *generator) result(s *Stmt, f *Func) {
 	switch {
-	case f.Result == "int" || f.Result == "float":
+	case scalarTypes[f.Result] != 0:
 		s.Target = name(g.name("n"))
 	case f.Result != "":
 		s.Target = name(g.name("d"))
@@ -587,6 +629,9 @@ func (g *generator) call() {
 		switch p.Type {
 		case "int", "float":
 			s.Args = append(s.Args, Arg{Expr: g.script(map[string]Type{"int": I64, "float": F64}[p.Type], 1)})
+			continue
+		case "bool":
+			s.Args = append(s.Args, Arg{Expr: g.condition(1)})
 			continue
 		}
 		if v := g.view(); v != "" {

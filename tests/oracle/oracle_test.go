@@ -180,7 +180,10 @@ func features() []string {
 	for _, m := range []Mode{R, W, RW} {
 		out = append(out, "acquire "+m.String())
 	}
-	out = append(out, "without order", "mixed types")
+	out = append(out, "without order", "mixed types", "script call", "script ~", "body ~", "body while", "body break", "body continue", "body return")
+	for op := range bitOps {
+		out = append(out, "script "+op, "body "+op)
+	}
 	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}

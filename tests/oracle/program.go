@@ -81,6 +81,7 @@ type Func struct {
 	Params []Param
 	Result string // type; "" for none
 	Body   []*Stmt
+	Scalar bool // bodies of codelets may call it
 }
 
 // A Param is one of a function.
@@ -89,7 +90,8 @@ type Param struct{ Name, Type string }
 // A Kind is a kind of statement.
 type Kind uint8
 
-// The statements. Each is only in bodies of codelets; Let, Assign, If and For are in both.
+// The statements. Each is only in bodies of codelets; Let, Assign, If, For, While, Break,
+// Continue and Return, the latter in functions that bodies call, are in both.
 const (
 	Register Kind = iota
 	Partition
@@ -199,7 +201,7 @@ type Range struct {
 }
 
 // An Expr is an expression. Op says which: "int", "float", "bool", "text", "name", "elem"
-// (Name[Args]), "field" (Name.Field, Ref for parts), "neg", "not", the binary operators,
+// (Name[Args]), "field" (Name.Field, Ref for parts), "neg", "not", "~", the binary operators,
 // "if", "call" (Name(Args)), "fold" (Name Index in Over { Args[0] }), and in scripts
 // "value", "data" (both of Ref), "gate", "task" (of an insert) and "part".
 type Expr struct {

@@ -304,7 +304,11 @@ func (m *Machine) run1(s *Stmt) flow {
 		}
 	case Unregister:
 		for _, r := range s.Refs {
-			m.end(m.handle(r, s.Line).datum)
+			h := m.handle(r, s.Line)
+			if h.of != nil { // a function was called with a part
+				m.fail(s.Line, "E0705")
+			}
+			m.end(h.datum)
 		}
 	case Prefetch:
 		for _, r := range s.Refs {
@@ -586,7 +590,7 @@ func (m *Machine) initial(init *Codelet, h *handle) []Value {
 		values[k].T = h.data.Elem
 		o.cells = append(o.cells, &values[k])
 	}
-	if runBody(init, map[string]*operand{o.Name: o}, map[string]Value{}) != "" {
+	if m.runBody(init, map[string]*operand{o.Name: o}, map[string]Value{}) != "" {
 		panic(undetermined("an initialiser that fails"))
 	}
 	return values

@@ -71,6 +71,10 @@ func (m *Machine) eval(e *Expr, line int) any {
 			m.fail(line, "R0103")
 		}
 		return Value{T: v.T, I: -v.I, F: -v.F}
+	case "~":
+		m.Used["script ~"]++
+		v := m.number(e.Args[0], line)
+		return intValue(^v.I)
 	case "if":
 		k := 1
 		if m.number(e.Args[0], line).I == 0 {
@@ -85,8 +89,12 @@ func (m *Machine) eval(e *Expr, line int) any {
 	return m.binary(e.Op, a, b, line)
 }
 
-// binary evaluates an operator. An int never wraps.
+// binary evaluates an operator. An int never wraps, but for bits that << shifts out.
 func (m *Machine) binary(op string, a, b Value, line int) Value {
+	if bitOps[op] {
+		m.Used["script "+op]++
+		return bitwise(op, I64, a, b)
+	}
 	t := a.T
 	if a.T != b.T {
 		t = F64
@@ -141,6 +149,9 @@ func (m *Machine) scalar(v Value, line int) Value {
 }
 
 func (m *Machine) builtin(e *Expr, line int) Value {
+	if f := m.funcs[e.Name]; f != nil {
+		return m.callFunc(f, e, line)
+	}
 	var args []Value
 	t := I64
 	for _, a := range e.Args {
@@ -175,6 +186,18 @@ func (m *Machine) builtin(e *Expr, line int) Value {
 		return v
 	}
 	panic("oracle: builtin " + e.Name)
+}
+
+// callFunc calls f, whose parameters and result are numbers.
+func (m *Machine) callFunc(f *Func, e *Expr, line int) Value {
+	m.Used["script call"]++
+	args := make([]Arg, len(e.Args))
+	for k, a := range e.Args {
+		args[k].Expr = a
+	}
+	s := &Stmt{Kind: Call, Name: f.Name, Args: args, Line: line}
+	m.enter(f, s)
+	return m.result.(Value)
 }
 
 // field evaluates x.n and the like.

@@ -344,7 +344,7 @@ func (m *Machine) execute(t *task) {
 		}
 		ops[u.name] = u.operand(t.codelet)
 	}
-	t.failed = runBody(t.codelet, ops, scalars)
+	t.failed = m.runBody(t.codelet, ops, scalars)
 	for _, u := range t.uses {
 		any := u.mode == Commute || u.loose
 		if !any && u.mode != Redux || u.shape == Void {

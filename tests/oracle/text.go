@@ -307,6 +307,8 @@ func (e *Expr) text() string {
 		return e.Name + "." + e.Field
 	case e.Op == "neg":
 		return "(-" + e.Args[0].text() + ")"
+	case e.Op == "~":
+		return "(~" + e.Args[0].text() + ")"
 	case e.Op == "not":
 		return "(not " + e.Args[0].text() + ")"
 	case e.Op == "if":

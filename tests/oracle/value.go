@@ -264,6 +264,43 @@ func arithmetic(op string, t Type, a, b Value) (v Value, ok bool) {
 	return Value{T: t, I: wrap(t, z)}, true
 }
 
+// bitwise computes a op b, where op is & | ^ << or >>, in integer type t. The count of a shift is a
+// number of any integer type: one that is negative or not below the width of t shifts all bits out.
+func bitwise(op string, t Type, a, b Value) Value {
+	t = plain(t)
+	a = convert(t, a)
+	switch op {
+	case "<<", ">>":
+		far := b.T == U64 && uint64(b.I) >= 64 || b.I < 0 || b.I >= int64(t.bits())
+		switch {
+		case !far && op == "<<":
+			a.I <<= b.I
+		case !far && t == U64:
+			a.I = int64(uint64(a.I) >> b.I)
+		case !far:
+			a.I >>= b.I
+		case op == ">>" && t.signed() && a.I < 0:
+			a.I = -1
+		default:
+			a.I = 0
+		}
+		return Value{T: t, I: wrap(t, a.I)}
+	}
+	b = convert(t, b)
+	switch op {
+	case "&":
+		a.I &= b.I
+	case "|":
+		a.I |= b.I
+	case "^":
+		a.I ^= b.I
+	}
+	return a
+}
+
+// bitOps are the operators of bitwise.
+var bitOps = map[string]bool{"&": true, "|": true, "^": true, "<<": true, ">>": true}
+
 // round gives x the precision of t.
 func round(t Type, x float64) float64 {
 	if t == F32 {

@@ -226,9 +226,8 @@ func (m *Machine) release(s *Stmt) {
 	}
 }
 
-// call calls a function of the script.
-func (m *Machine) call(s *Stmt) {
-	f := m.funcs[s.Name]
+// enter runs the body of f for the arguments of s, and leaves the result in m.result.
+func (m *Machine) enter(f *Func, s *Stmt) {
 	names := map[string]any{}
 	for k, a := range s.Args {
 		if a.Ref == nil {
@@ -253,14 +252,19 @@ func (m *Machine) call(s *Stmt) {
 		defer func() { m.names = here }()
 		m.block(f.Body, names)
 	}()
+	if v, ok := m.result.(Value); ok && f.Result == "float" {
+		m.result = convert(F64, v)
+	}
+}
+
+// call calls a function of the script.
+func (m *Machine) call(s *Stmt) {
+	m.enter(m.funcs[s.Name], s)
 	if s.Target == nil {
 		return
 	}
 	r := m.result
 	m.result = nil
-	if v, ok := r.(Value); ok && f.Result == "float" {
-		r = convert(F64, v)
-	}
 	if h, ok := r.(*handle); ok && !slices.Contains(m.names.owned, h.datum) {
 		m.names.owned = append(m.names.owned, h.datum)
 		m.names.order = append(m.names.order, s.Target.Name)
