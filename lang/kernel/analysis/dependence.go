@@ -85,6 +85,13 @@ func (r *Rounds) dependence() Dependence {
 	return Dependence{}
 }
 
+// RoundsOf returns facts about the rounds of loop, a ForStmt.
+func RoundsOf(fn *ir.Func, loop *ir.Stmt) *Rounds {
+	r := roundsOf(fn, loop)
+	r.collect()
+	return r
+}
+
 // WholeBody returns facts about the body of fn, as the only round of a loop.
 func WholeBody(fn *ir.Func) *Rounds {
 	r := roundsOf(fn, &ir.Stmt{Kind: ir.ForStmt, Body: fn.Body, Domain: []ir.Range{{Slot: -1}}})

@@ -2,7 +2,11 @@ package cpu
 
 // Loops of operations on the bits of integers.
 
-import "github.com/starpush/starpush/lang/kernel/ir"
+import (
+	"math/bits"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
 
 // bitLoop holds the loops of an operation on bits.
 type bitLoop[T ir.Number] struct {
@@ -48,6 +52,62 @@ func intBitLoops[T ir.Integer](op ir.Op) bitLoop[T] {
 		return bitLoop[T]{pair: pair[T]{shlVV[T], shlVS[T], shlSV[T]}}
 	}
 	return bitLoop[T]{pair: pair[T]{shrVV[T], shrVS[T], shrSV[T]}}
+}
+
+// divisionLoop returns the loop of // or % with a constant divisor, which is not 0, for a type T of
+// integers.
+func divisionLoop[T ir.Number](op ir.Op, divisor int64) func(d, a []T) {
+	var l any
+	switch any(T(0)).(type) {
+	case int8:
+		l = intDivisionLoop(op, int8(divisor))
+	case int16:
+		l = intDivisionLoop(op, int16(divisor))
+	case int32:
+		l = intDivisionLoop(op, int32(divisor))
+	case int64:
+		l = intDivisionLoop(op, divisor)
+	case uint8:
+		l = intDivisionLoop(op, uint8(divisor))
+	case uint16:
+		l = intDivisionLoop(op, uint16(divisor))
+	case uint32:
+		l = intDivisionLoop(op, uint32(divisor))
+	case uint64:
+		l = intDivisionLoop(op, uint64(divisor))
+	}
+	return l.(func(d, a []T))
+}
+
+// intDivisionLoop is divisionLoop for one type. A division by a power of two that rounds down is a
+// shift, and its remainder the bits that are shifted out.
+func intDivisionLoop[T ir.Integer](op ir.Op, divisor T) func(d, a []T) {
+	power := divisor > 0 && divisor&(divisor-1) == 0
+	switch {
+	case power && op == ir.OpMod:
+		return func(d, a []T) { andVS(d, a, divisor-1) }
+	case power:
+		count := bits.TrailingZeros64(uint64(divisor))
+		return func(d, a []T) {
+			a = a[:len(d)]
+			for k := range d {
+				d[k] = a[k] >> (count & 63)
+			}
+		}
+	case op == ir.OpMod:
+		return func(d, a []T) {
+			a = a[:len(d)]
+			for k := range d {
+				d[k] = ir.FloorMod(a[k], divisor)
+			}
+		}
+	}
+	return func(d, a []T) {
+		a = a[:len(d)]
+		for k := range d {
+			d[k] = ir.FloorDiv(a[k], divisor)
+		}
+	}
 }
 
 func notV[T ir.Integer](d, a []T) {

@@ -32,6 +32,9 @@ func (c *compiler) forLoop(st *ir.Stmt) stmtFn {
 	}
 	strips := c.forStrips(st)
 	if strips == nil {
+		strips = c.carriedStrips(st)
+	}
+	if strips == nil {
 		return func(m *machine) {
 			i := lo(m)
 			rounds(m, i, ir.Trips(i, hi(m), closed))

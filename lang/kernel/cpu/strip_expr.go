@@ -281,6 +281,9 @@ func powStrip[T ir.Float](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 
 // callStrip compiles // and %, and ** of integers, with the checks of integers.
 func callStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	if y := e.X[1]; e.Type.IsInt() && e.Op != ir.OpPow && y.Op == ir.OpConst && y.Int != 0 {
+		return mapStrip(s, e, t, divisionLoop[T](e.Op, y.Int))
+	}
 	f := scalarFunc[T](e.Op)
 	x, y := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1)
 	isInt, isPow := e.Type.IsInt(), e.Op == ir.OpPow
