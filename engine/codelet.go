@@ -65,6 +65,10 @@ type Codelet struct {
 	// Fold is the reduction that kernels apply to the operands that they declare RW:
 	// "sum", "prod", "min" or "max"; "" for none. The engine does not use it.
 	Fold string
+	// Bodies are codelets in the language that compute the same, for devices that On has
+	// nothing for. A compiler of scripts makes implementations of them; the engine does not
+	// look at them. Nil: there are none.
+	Bodies *Bodies
 	// Traits are uncommon properties; nil: none.
 	Traits *Traits
 	// Model predicts times; nil: the history of the codelet's tasks.
@@ -113,6 +117,17 @@ func (v *Variants) name(i int32) string {
 		return ""
 	}
 	return v.Names[i]
+}
+
+// Bodies are codelets in the language that compute what a codelet of Go functions does.
+type Bodies struct {
+	// Source is the text of a file of scripts, which declares the codelets.
+	Source string
+	// Names are those of the codelets. The first runs whose operands have the kinds of those of
+	// a task, and that can be compiled for their elements.
+	Names []string
+	// Args returns the scalars for the bodies of a task; nil: they are those of the task.
+	Args func(ops []iface.Desc, args []iface.Scalar) []iface.Scalar
 }
 
 // A Module is codelets that scripts import under one name, as in import "std/blas". Each

@@ -119,6 +119,10 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("lang: NewCompiler: module %q: %w", name, err)
 		}
+		for _, o := range members {
+			k := c.withBodies(o.Host.(*engine.Codelet))
+			o.Host, o.Kinds = k, kindsOf(k)
+		}
 		c.env.Modules[name] = &types.Module{Name: name, Doc: m.Doc, Members: members}
 	}
 	return c, nil

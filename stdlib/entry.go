@@ -26,6 +26,7 @@ type entry struct {
 	kernel    func(k operands) error // one task
 	flops     func(s shapes) float64
 	fold      string // what it does to RW operands; see engine.Codelet
+	bodies    *engine.Bodies
 
 	name string
 	ops  []operand
@@ -110,8 +111,8 @@ func (e entry) build() *engine.Codelet {
 	e.parse()
 	c := &engine.Codelet{
 		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true, Fold: e.fold,
-		CPU:   []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
-		On:    deviceImpls(e.name),
+		CPU: []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
+		On:  deviceImpls(e.name), Bodies: e.bodies,
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}
 	// Shape checks the operands, and names them in its errors and for the tests of kernels.

@@ -7,8 +7,9 @@
 // A program without scripts submits the codelets itself, see the example of [Modules].
 // They are immutable and serve any number of runtimes. Sizes that do not fit together are
 // an *engine.ShapeError of the submission. Codelets that devices can run have
-// kernels in OpenCL C (package cl), and for NVIDIA devices in builds with the tag cuda; the
-// others run on CPU workers, by package blas.
+// kernels in OpenCL C (package cl), and for NVIDIA devices in builds with the tag cuda: there
+// some are bodies in the language (engine.Codelet.Bodies), which run where a compiler of package
+// lang has the modules. The others run on CPU workers, by package blas.
 //
 // # Elements of a signature
 //

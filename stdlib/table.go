@@ -76,12 +76,14 @@ var table = []module{
 			signature: "nrm2(x: R vector[T], out: W variable[T])",
 			doc:       "out = the Euclidean norm of x, without overflow in between.",
 			elems:     floatElems, kernel: floats(nrm2[float32], nrm2[float64]),
-			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+			flops:  func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+			bodies: bodiesOf(blasBodies, "nrm2"),
 		},
 		{
 			signature: "iamax(x: R vector[T], out: W variable[i64])",
 			doc:       "out = the place in the root datum of the first element with the largest abs(x[i]); a NaN is the largest. In a root matrix places are counted row by row.",
 			elems:     floatElems, shape: notEmpty, kernel: floats(iamax[float32], iamax[float64]),
+			bodies: numberedBodies(blasBodies, "iamax"),
 		},
 		{
 			signature: "gemv(A: R matrix[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1, ta: string = \"n\")",
@@ -175,6 +177,7 @@ var table = []module{
 			fold:      "sum",
 			kernel: byElem{addUp[int8, int8], addUp[int16, int16], addUp[int32, int32], addUp[int64, int64], addUp[uint8, uint8],
 				addUp[uint16, uint16], addUp[uint32, uint32], addUp[uint64, uint64], addUp[float32, float64], addUp[float64, float64]}.on(0),
+			bodies: bodiesOf(reduceBodies, "sum_floats", "sum_integers", "sum_float_matrix", "sum_integer_matrix"),
 		},
 		{
 			signature: "prod(x: R dense[T], acc: RW variable[T])",
@@ -182,6 +185,7 @@ var table = []module{
 			fold:      "prod",
 			kernel: byElem{multiply[int8, int8], multiply[int16, int16], multiply[int32, int32], multiply[int64, int64], multiply[uint8, uint8],
 				multiply[uint16, uint16], multiply[uint32, uint32], multiply[uint64, uint64], multiply[float32, float64], multiply[float64, float64]}.on(0),
+			bodies: bodiesOf(reduceBodies, "prod_floats", "prod_integers", "prod_float_matrix", "prod_integer_matrix"),
 		},
 		{
 			signature: "min(x: R dense[T], acc: RW variable[T])",
@@ -189,6 +193,7 @@ var table = []module{
 			fold:      "min",
 			kernel: byElem{smallest[int8], smallest[int16], smallest[int32], smallest[int64],
 				smallest[uint8], smallest[uint16], smallest[uint32], smallest[uint64], smallest[float32], smallest[float64]}.on(0),
+			bodies: bodiesOf(reduceBodies, "min_vector", "min_matrix"),
 		},
 		{
 			signature: "max(x: R dense[T], acc: RW variable[T])",
@@ -196,6 +201,7 @@ var table = []module{
 			fold:      "max",
 			kernel: byElem{largest[int8], largest[int16], largest[int32], largest[int64],
 				largest[uint8], largest[uint16], largest[uint32], largest[uint64], largest[float32], largest[float64]}.on(0),
+			bodies: bodiesOf(reduceBodies, "max_vector", "max_matrix"),
 		},
 		{
 			signature: "count(x: R dense[T], value: T, acc: RW variable[U])",
@@ -203,6 +209,7 @@ var table = []module{
 			fold:      "sum",
 			kernel: byElem{count[int8], count[int16], count[int32], count[int64],
 				count[uint8], count[uint16], count[uint32], count[uint64], count[float32], count[float64]}.on(0),
+			bodies: bodiesOf(reduceBodies, "count_vector", "count_matrix"),
 		},
 		{
 			signature: "histogram(x: R dense[T], lo: float, hi: float, bins: RW vector[U])",
@@ -218,6 +225,7 @@ var table = []module{
 			shape:     notEmpty,
 			kernel: byElem{argmax[int8], argmax[int16], argmax[int32], argmax[int64],
 				argmax[uint8], argmax[uint16], argmax[uint32], argmax[uint64], argmax[float32], argmax[float64]}.on(0),
+			bodies: numberedBodies(reduceBodies, "argmax_vector", "argmax_matrix"),
 		},
 	}},
 	{name: "std/random", doc: "Random content that depends on the seed and on the place in the root datum, and not on how it was split.", codelets: []entry{
@@ -230,6 +238,7 @@ var table = []module{
 			signature: "normal(x: W dense[T], seed: int, mean: float = 0.0, sd: float = 1.0)",
 			doc:       "x = normally distributed random numbers; Philox4x32-10, Box-Muller." + seedDoc,
 			elems:     floatElems, shape: normalShape, kernel: floats(normal[float32], normal[float64]),
+			bodies: numberedBodies(randomBodies, "normal_vector", "normal_matrix"),
 		},
 	}},
 }

@@ -84,7 +84,7 @@ func TestGuideNames(t *testing.T) {
 // TestGuideDevices: the documents name the codelets of the standard modules that run on
 // devices as the tables in the code have them.
 func TestGuideDevices(t *testing.T) {
-	var all, noOpenCL, cuda []string
+	var all, noOpenCL, cuda, bodies []string
 	file, err := parser.ParseFile(token.NewFileSet(), "../stdlib/cuda.go", nil, 0) // of builds with the tag
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +105,9 @@ func TestGuideDevices(t *testing.T) {
 			if c.On["opencl"] == nil {
 				noOpenCL = append(noOpenCL, c.Name)
 			}
+			if c.Bodies != nil {
+				bodies = append(bodies, c.Name)
+			}
 		}
 	}
 	for _, name := range cuda {
@@ -113,15 +116,17 @@ func TestGuideDevices(t *testing.T) {
 		}
 	}
 	slices.Sort(cuda)
+	slices.Sort(bodies)
 	slices.Sort(noOpenCL)
 	list := func(names []string) string {
 		last := len(names) - 1
 		return strings.Join(names[:last], ", ") + " and " + names[last]
 	}
 	for _, doc := range []struct{ file, want string }{
-		{"../accel/cuda/doc.go", fmt.Sprintf("%d of the %d codelets of std/blas, std/reduce and std/random run on NVIDIA devices: %s.", len(cuda), len(all), list(cuda))},
+		{"../accel/cuda/doc.go", fmt.Sprintf("%d of the %d codelets of std/blas, std/reduce and std/random have kernels here: %s. %d more run as bodies of codelets of scripts: %s.",
+			len(cuda), len(all), list(cuda), len(bodies), list(bodies))},
 		{guideFile, fmt.Sprintf("of the %d codelets of std/blas, std/reduce and std/random %d run there: all but %s |", len(all), len(all)-len(noOpenCL), list(noOpenCL))},
-		{guideFile, fmt.Sprintf("| %d of these %d run on NVIDIA devices: %s;", len(cuda), len(all), list(cuda))},
+		{guideFile, fmt.Sprintf("| %d of these %d run on NVIDIA devices: %s, and with the LLVM library %s;", len(cuda)+len(bodies), len(all), list(cuda), list(bodies))},
 	} {
 		text, err := os.ReadFile(doc.file)
 		if err != nil {

@@ -19,12 +19,20 @@ func HasCUDA(p *Program) error {
 	return err
 }
 
+// NoCUDA returns the reason why no body runs on NVIDIA devices, or nil.
+func NoCUDA(opts Options) error {
+	if opts.Mode.chosen() == Strips {
+		return errors.New("bodies run in strips")
+	}
+	return nil
+}
+
 // CUDA returns a function that starts the body of p on the stream of an NVIDIA device, for a
 // task whose buffers are in the device's memory. The error is the reason why the body runs
 // elsewhere only.
 func CUDA(p *Program) (func(s accel.Stream, t ir.Task) error, error) {
-	if p.opts.Mode == Strips {
-		return nil, errors.New("bodies run in strips")
+	if err := NoCUDA(p.opts); err != nil {
+		return nil, err
 	}
 	k, err := cuda.New(p.IR(), p.opts.Cache)
 	if err != nil {

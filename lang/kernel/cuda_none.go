@@ -14,5 +14,8 @@ var errNoCUDA = errors.New("this program is built without the tag cuda")
 // HasCUDA returns an error: the program is built without the driver of NVIDIA devices.
 func HasCUDA(*Program) error { return errNoCUDA }
 
+// NoCUDA returns an error: the program is built without the driver of NVIDIA devices.
+func NoCUDA(Options) error { return errNoCUDA }
+
 // CUDA returns an error: the program is built without the driver of NVIDIA devices.
 func CUDA(*Program) (func(s accel.Stream, t ir.Task) error, error) { return nil, errNoCUDA }

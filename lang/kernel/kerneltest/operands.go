@@ -209,3 +209,38 @@ func LoopData(n int) ([]*iface.Buffer, func() []float64) {
 		return append(out, a...)
 	}
 }
+
+// LoweredFor lowers the first of the named codelets of a source that operands fit, and that has
+// no errors for their elements. It returns nil if there is none.
+func LoweredFor(t testing.TB, source string, names []string, ops []*iface.Buffer) *ir.Func {
+	t.Helper()
+	f, list := Codelets(t, "t.spu", source)
+	for _, name := range names {
+		k := slices.IndexFunc(list, func(c *syntax.Codelet) bool { return c.Name.Name == name })
+		if k < 0 {
+			t.Fatalf("no codelet %s", name)
+		}
+		sig := Signature(list[k])
+		targs, n, fits := map[byte]iface.Elem{}, 0, true
+		for _, p := range sig.Params {
+			if p.Mode == iface.NoMode {
+				continue
+			}
+			if p.Type.Param != 0 {
+				targs[p.Type.Param] = ops[n].Elem
+			}
+			fits = fits && p.Type.Data() == ops[n].Kind
+			n++
+		}
+		if !fits {
+			continue
+		}
+		if _, ds := lower.Generic(f, list[k], sig, nil); ds.Err() != nil {
+			t.Fatalf("%s: %v", name, ds)
+		}
+		if fn, ds := lower.Concrete(f, list[k], sig, targs); ds.Err() == nil {
+			return fn
+		}
+	}
+	return nil
+}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 // loopLauncher runs the kernels of a body on the processor, each with some threads that run one
@@ -194,6 +196,119 @@ func TestDeviceBodies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestModuleBodies runs the bodies of codelets of the standard modules on the processor, as kernels
+// for devices and in strips. TestModuleBodies of package tests compares strips with the codelets.
+func TestModuleBodies(t *testing.T) {
+	l := library(t)
+	files, err := filepath.Glob("../../../stdlib/bodies/*.spu")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no bodies: ", err)
+	}
+	ran := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list := kerneltest.Codelets(t, file, string(source))
+		for _, c := range list {
+			for _, e := range []iface.Elem{iface.F32, iface.F64, iface.I8, iface.U64} {
+				var run func(t ir.Task) error
+				var p *cpu.Program
+				for _, size := range [][2]int{{0, 0}, {1, 1}, {3, 0}, {7, 5}, {13, 79}, {2, 1031}} {
+					var tasks [2]*kerneltest.Task
+					for k := range tasks {
+						tasks[k] = moduleTask(c, e, size[0], size[1])
+					}
+					if run == nil {
+						fn := kerneltest.LoweredFor(t, string(source), []string{c.Name.Name}, tasks[0].Bufs)
+						if fn == nil {
+							break // not for these elements
+						}
+						if run, err = onLoops(l, fn, 1); err != nil {
+							t.Fatalf("%s of %v: %v", c.Name.Name, e, err)
+						}
+						p = cpu.Compile(fn)
+						ran++
+					}
+					if size[0]*size[1] == 0 && strings.HasPrefix(c.Name.Name, "argmax") {
+						continue // refused at submission
+					}
+					want, got := p.RunTask(tasks[0], nil), run(tasks[1])
+					if want != nil || got != nil {
+						t.Fatalf("%s of %v, %v: %v, and in strips %v", c.Name.Name, e, size, got, want)
+					}
+					for k, b := range tasks[0].Bufs {
+						if !slices.Equal(elements(b), elements(tasks[1].Bufs[k])) {
+							t.Fatalf("%s of %v, %v: operand %d differs from that of strips", c.Name.Name, e, size, k)
+						}
+					}
+				}
+			}
+		}
+	}
+	if ran < 30 {
+		t.Errorf("only %d bodies ran", ran)
+	}
+}
+
+// moduleTask returns a task for a codelet with elements e, whose matrices have m rows, and whose
+// vectors m * n elements.
+func moduleTask(c *syntax.Codelet, e iface.Elem, m, n int) *kerneltest.Task {
+	task := &kerneltest.Task{Ctx: context.Background()}
+	scalars := map[string]iface.Scalar{"base": iface.Int(1000), "row": iface.Int(int64(3 * n)), "col": iface.Int(2),
+		"seed": iface.Int(-77), "mean": iface.Float(0.5), "sd": iface.Float(2), "value": iface.Float(3)}
+	for _, p := range kerneltest.Signature(c).Params {
+		if p.Mode == iface.NoMode {
+			task.Scalars = append(task.Scalars, scalars[p.Name])
+			continue
+		}
+		b := &iface.Buffer{Desc: iface.Desc{Kind: p.Type.Data(), Elem: p.Type.Elem}}
+		if p.Type.Param != 0 {
+			b.Elem = e
+		}
+		room := 1
+		switch b.Kind {
+		case iface.Vector:
+			b.Rank, b.Dim[0], b.Stride[0] = 1, m*n, 1
+			room = m * n
+		case iface.Matrix:
+			b.Rank, b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = 2, m, n, n+3, 1
+			room = m * (n + 3)
+		}
+		words := make([]uint64, room+1)
+		b.Ptr = unsafe.Pointer(&words[0])
+		for i := range room {
+			v := float64(i*7%23-9) / 8
+			at := unsafe.Add(b.Ptr, uintptr(i)*b.Elem.Size())
+			switch b.Elem {
+			case iface.F32:
+				*(*float32)(at) = float32(v)
+			case iface.F64:
+				*(*float64)(at) = v
+			case iface.I8:
+				*(*int8)(at) = int8(v * 8)
+			default:
+				*(*uint64)(at) = uint64(int64(v * 8))
+			}
+		}
+		task.Bufs = append(task.Bufs, b)
+	}
+	return task
+}
+
+// elements returns the memory of a buffer from its first element to the last.
+func elements(b *iface.Buffer) []byte {
+	if b.Kind != iface.Variable && b.Len() == 0 {
+		return nil
+	}
+	n := 1
+	for axis := range b.Rank {
+		n += (b.Dim[axis] - 1) * b.Stride[axis]
+	}
+	return unsafe.Slice((*byte)(b.Ptr), n*int(b.Elem.Size()))
 }
 
 // faultText returns the fault that err is, with its place, or "".

@@ -1,0 +1,178 @@
+package lang
+
+// Bodies of codelets of the host's modules: implementations for devices, for which the host has
+// no function.
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// withBodies returns k, or a copy of it that runs its bodies on NVIDIA devices, if the program
+// can use these and k has no other implementation for them.
+func (c *Compiler) withBodies(k *engine.Codelet) *engine.Codelet {
+	if k.Bodies == nil || k.On["cuda"] != nil || kernel.NoCUDA(c.kernels()) != nil {
+		return k
+	}
+	own := *k
+	own.On = maps.Clone(k.On)
+	if own.On == nil {
+		own.On = map[string][]engine.Impl{}
+	}
+	b := newBodies(k, c.kernels())
+	own.On["cuda"] = []engine.Impl{b.onCUDA}
+	return &own
+}
+
+// bodies are those of a codelet. They are compiled when a task needs one. They are safe for
+// concurrent use.
+type bodies struct {
+	codelet *engine.Codelet
+	kernels kernel.Options
+
+	mu struct {
+		sync.Mutex
+		objects map[string]*types.Object // the codelets of the source
+		err     error                    // of reading it
+		made    map[string]*body         // by the operands
+	}
+}
+
+// body is the one for operands of some kinds and elements.
+type body struct {
+	code *kernel.Program
+	cuda func(s accel.Stream, t *bodyTask) error
+	err  error // the reason why there is none
+}
+
+func newBodies(k *engine.Codelet, opts kernel.Options) *bodies {
+	b := &bodies{codelet: k, kernels: opts}
+	b.mu.made = map[string]*body{}
+	return b
+}
+
+// bodyTask is a task with the scalars of its body.
+type bodyTask struct {
+	*engine.TaskContext
+	args []iface.Scalar
+}
+
+func (t *bodyTask) Args() []iface.Scalar { return t.args }
+
+// onCUDA runs the body for a task on an NVIDIA device. A task that has none runs elsewhere.
+func (b *bodies) onCUDA(c *engine.TaskContext) error {
+	ops := make([]iface.Desc, c.NumBuffers())
+	for i := range ops {
+		ops[i] = c.Buffer(i).Desc
+	}
+	of := b.find(ops)
+	if of.err != nil {
+		return &accel.DeclinedError{Device: "cuda", Kernel: b.codelet.Name, Err: of.err}
+	}
+	return of.cuda(c.Stream(), &bodyTask{c, b.scalars(ops, c.Args())})
+}
+
+// scalars returns the scalars of the body for a task.
+func (b *bodies) scalars(ops []iface.Desc, args []iface.Scalar) []iface.Scalar {
+	if b.codelet.Bodies.Args == nil {
+		return args
+	}
+	return b.codelet.Bodies.Args(ops, args)
+}
+
+// find returns the body for operands.
+func (b *bodies) find(ops []iface.Desc) *body {
+	var key []byte
+	for i := range ops {
+		key = append(key, byte(ops[i].Kind), byte(ops[i].Elem))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found := b.mu.made[string(key)]
+	if found == nil {
+		found = &body{}
+		if found.code, found.err = b.compileLocked(ops); found.err == nil {
+			run, err := kernel.CUDA(found.code)
+			found.err = err
+			found.cuda = func(s accel.Stream, t *bodyTask) error { return run(s, t) }
+		}
+		b.mu.made[string(key)] = found
+	}
+	return found
+}
+
+// compileLocked compiles the first body that fits operands.
+func (b *bodies) compileLocked(ops []iface.Desc) (*kernel.Program, error) {
+	if b.mu.objects == nil && b.mu.err == nil {
+		b.mu.objects, b.mu.err = declared(b.codelet.Name+".spu", b.codelet.Bodies.Source)
+	}
+	if b.mu.err != nil {
+		return nil, b.mu.err
+	}
+	err := fmt.Errorf("%s has no body for these operands", b.codelet.Name)
+	for _, name := range b.codelet.Bodies.Names {
+		o := b.mu.objects[name]
+		if o == nil {
+			return nil, fmt.Errorf("%s: its bodies have no codelet %s", b.codelet.Name, name)
+		}
+		if targs, ok := fits(o.Sig, ops); ok {
+			var code *kernel.Program
+			if code, err = kernel.Compile(o.Unit.(*check.Unit).File, o.Node.(*syntax.Codelet), o.Sig, targs, b.kernels); err == nil {
+				return code, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// declared returns the codelets that a source declares, by name.
+func declared(name, source string) (map[string]*types.Object, error) {
+	p, ds := (&Compiler{}).Compile(context.Background(), name, []byte(source))
+	if err := ds.Err(); err != nil {
+		return nil, err
+	}
+	out := map[string]*types.Object{}
+	for _, o := range p.checked.Main.Objects {
+		if o.Kind == types.CodeletObject && o.Node != nil {
+			out[o.Name] = o
+		}
+	}
+	return out, nil
+}
+
+// fits returns the element types of the letters in sig for operands, and whether these have the
+// kinds and elements of sig.
+func fits(sig *types.Signature, ops []iface.Desc) (targs map[byte]iface.Elem, ok bool) {
+	targs = map[byte]iface.Elem{}
+	n := 0
+	for _, p := range sig.Params {
+		if p.Mode == iface.NoMode {
+			continue
+		}
+		if n == len(ops) || p.Type.Data() != ops[n].Kind {
+			return nil, false
+		}
+		want := p.Type.Elem
+		if letter := p.Type.Param; letter != 0 {
+			if targs[letter] == iface.NoElem {
+				targs[letter] = ops[n].Elem
+			}
+			want = targs[letter]
+		}
+		if want != ops[n].Elem {
+			return nil, false
+		}
+		n++
+	}
+	return targs, n == len(ops)
+}
