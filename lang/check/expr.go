@@ -109,6 +109,8 @@ func (c *checker) ident(e *syntax.Ident) *types.Type {
 				d.Help = append(d.Help, "data without elements is made by `register x = void()`")
 				d.Edit(c.f.At(e), "void()")
 				d.Sure()
+			case e.Name == "array":
+				d.Help = append(d.Help, "a codelet body makes an array by `let t = array[f64](8)`; in a script write a list: `[0.0 for k in 0..8]`")
 			case handleKinds[e.Name] != 0:
 				d.Help = append(d.Help, fmt.Sprintf("data is made by `register x = %s[f64](...)`", e.Name))
 			}

@@ -32,6 +32,9 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 	if t.Kind == types.Range {
 		return c.rangeIndex(e, before)
 	}
+	if id, ok := syntax.Unparen(e.X).(*syntax.Ident); ok && id.Name == "array" && c.find(id) == nil {
+		return types.TInvalid // array[f64], which was reported
+	}
 	for _, a := range e.Args {
 		c.expr(a)
 	}
