@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,5 +115,21 @@ func TestRenamingKeepsTheMeaning(t *testing.T) {
 	}
 	if renamed < 20 {
 		t.Errorf("renamed %d names only", renamed)
+	}
+}
+
+// TestArraysOfBodies: an array of a codelet body has a type, and its length as its only field.
+func TestArraysOfBodies(t *testing.T) {
+	const text = "codelet c(x: RW vector[T]) {\n    let w = array[T](3)\n    w[0] = x[0]\n    x[0] = w[1] + w.\n}\n"
+	a := analyzer().Analyze(context.Background(), "x.spu", []byte(text))
+	var fields []string
+	for _, c := range a.Complete(strings.Index(text, "w.\n") + 2) {
+		fields = append(fields, c.Text)
+	}
+	if !slices.Equal(fields, []string{"n"}) {
+		t.Errorf("its fields are %q", fields)
+	}
+	if doc, _, ok := a.Doc(strings.Index(text, "w[0]")); !ok || !strings.Contains(doc, "w: array[T]") {
+		t.Errorf("its documentation is %q", doc)
 	}
 }

@@ -20,8 +20,11 @@ var (
 func Fields(t *types.Type) []Field {
 	switch t.Kind {
 	case types.Array:
-		if t.Of == nil {
+		switch {
+		case t.Of == nil:
 			return nil
+		case t.Of.Kind == types.Elem: // of a body
+			return vectorFields[:1]
 		}
 		return Fields(t.Of)
 	case types.Vector:

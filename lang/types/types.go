@@ -31,7 +31,7 @@ const (
 	Block
 	Void
 	View  // Of: the handle type of its parts
-	Array // Of: the handle type it was acquired from
+	Array // Of: the handle type it was acquired from; in a body, the type of its elements
 	Task
 	Gate
 	Node
@@ -75,7 +75,8 @@ func ListOf(of *Type) *Type { return &Type{Kind: List, Of: of} }
 // ViewOf returns view[of].
 func ViewOf(of *Type) *Type { return &Type{Kind: View, Of: of} }
 
-// ArrayOf returns the type of an array acquired from a handle of type of.
+// ArrayOf returns the type of an array acquired from a handle of type of, or of an array of a body with
+// elements of type of.
 func ArrayOf(of *Type) *Type { return &Type{Kind: Array, Of: of} }
 
 // HandleOf returns the handle type of kind k with element type e.
@@ -152,6 +153,9 @@ func (t *Type) String() string {
 	case Variable, Vector, Matrix, Block, Dense:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
+		if t.Of != nil && t.Of.Kind == Elem {
+			return "array[" + t.Of.String() + "]"
+		}
 		if t.Of == nil && (t.Elem != iface.NoElem || t.Param != 0) {
 			return "array[" + elem + "]"
 		}

@@ -109,7 +109,7 @@ func (l *lowerer) letArray(s *syntax.Let, call *syntax.Call) *ir.Stmt {
 
 // arrayElem returns the type of the elements of a new array, and the type of the array.
 func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
-	typ := &types.Type{Kind: types.Array}
+	of := &types.Type{Kind: types.Elem}
 	index, ok := syntax.Unparen(call.Fn).(*syntax.Index)
 	if !ok {
 		d := l.err("E0609", call.Fn, "`array` needs its element type")
@@ -131,12 +131,12 @@ func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
 		id.SetType(types.TNone)
 	}
 	if e, ok := iface.ElemByName(id.Name); ok {
-		typ.Elem = e
-		return ir.Type(e), typ, true
+		of.Elem = e
+		return ir.Type(e), types.ArrayOf(of), true
 	}
 	if len(id.Name) == 1 && l.inlined == nil && l.typeParams[id.Name[0]] {
-		typ.Param = id.Name[0]
-		return l.elemOf(typ), typ, true
+		of.Param = id.Name[0]
+		return l.elemOf(of), types.ArrayOf(of), true
 	}
 	d := l.err("E0609", id, fmt.Sprintf("`%s` is no type of elements", id.Name))
 	if right := map[string]string{"int": "i64", "float": "f64", "double": "f64", "bool": "u8"}[id.Name]; right != "" {

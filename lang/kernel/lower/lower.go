@@ -473,8 +473,8 @@ func (l *lowerer) annotate(x syntax.Expr, e *ir.Expr) {
 		}
 	}
 	if i, ok := x.(*syntax.Index); ok && e.Op == ir.OpElement && e.Type == ir.Open {
-		if en := l.localArray(i.X); en != nil && en.typ.Param != 0 {
-			t = &types.Type{Kind: types.Elem, Param: en.typ.Param}
+		if en := l.localArray(i.X); en != nil && en.typ.Of != nil {
+			t = en.typ.Of
 		}
 	}
 	x.SetType(t)
