@@ -11,15 +11,24 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// maxArrayBytes bounds the memory of all arrays of a body, which is on the stack of a thread.
-const maxArrayBytes = 64 << 10
+// The bounds of the memory of all arrays of a body: maxArrayBytes on the stack of a thread of the
+// processor, maxThreadBytes in each thread of a device, which has memory for all threads that it can
+// run at once.
+const (
+	maxArrayBytes  = 64 << 10
+	maxThreadBytes = 8 << 10
+)
 
 // arrayType returns the LLVM type of an array, in lanes if width is not 0.
 func (w *writer) arrayType(slot, width int) string {
 	s := &w.fn.Slots[slot]
 	w.arrayBytes += s.Len * int(s.Type.Size()) * max(width, 1)
-	if w.arrayBytes > maxArrayBytes {
-		panic(unsupported{fmt.Sprintf("arrays that take more than %d KiB", maxArrayBytes>>10)})
+	most := maxArrayBytes
+	if w.thread != nil {
+		most = maxThreadBytes
+	}
+	if w.arrayBytes > most {
+		panic(unsupported{fmt.Sprintf("arrays that take more than %d KiB", most>>10)})
 	}
 	return fmt.Sprintf("[%d x %s]", s.Len, llvmType(s.Type, width))
 }

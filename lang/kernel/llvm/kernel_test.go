@@ -262,6 +262,31 @@ func FuzzObject(f *testing.F) {
 }
 
 // TestCompileErrors gives the library text that it refuses.
+// TestLargeArrays: a body whose arrays do not fit in the stack of a thread runs in strips.
+func TestLargeArrays(t *testing.T) {
+	for n, want := range map[int][2]string{
+		2:  {"", ""},
+		40: {"no machine code for arrays that take more than 64 KiB", "no kernels for arrays that take more than 8 KiB"},
+	} {
+		body := "each i in y {\n"
+		for k := range n {
+			body += fmt.Sprintf("let t%d = array[f64](64, fill = x[i])\nt%[1]d[i %% 64] += 1.0\ny[i] += t%[1]d[k[i] %% 64]\n", k)
+		}
+		fn := kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body+"}"), nil)
+		_, err := NewBody(fn)
+		_, deviceErr := NewDevice(fn)
+		for k, err := range []error{err, deviceErr} {
+			if text := fmt.Sprint(err); err != nil && text != want[k] || err == nil && want[k] != "" {
+				t.Errorf("%d arrays: %v", n, err)
+			}
+		}
+		list, _ := kerneltest.LoopData(8)
+		if err := cpu.Compile(fn).Run(context.Background(), list, []iface.Scalar{iface.Int(8)}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestCompileErrors(t *testing.T) {
 	l := library(t)
 	for text, want := range map[string]string{
