@@ -1,8 +1,8 @@
 package cpu
 
-// Loops with for whose rounds use an element that an earlier round stored, such as
-// `p[i] = p[i-1]*a + b[i]` and `h[k[i]] += 1`: strips compute all that does not depend on such an
-// element, and one loop over the rounds of the strip the rest, in order.
+// Loops with for whose rounds use an element that an earlier round stored, or may store it again, such
+// as `p[i] = p[i-1]*a + b[i]`, `h[k[i]] += 1` and `y[k[i]] = x[i]`: strips compute all that does not
+// depend on such an element, and one loop over the rounds of the strip the rest, in order.
 
 import (
 	"unsafe"
@@ -11,13 +11,14 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// carried is a store whose value depends on one element of the operand that it writes.
+// carried is a store whose value depends on one element of the operand that it writes, or on none.
 type carried struct {
 	st    *ir.Stmt
 	steps []carriedStep // from the element to the value
 	// back is the number of rounds since that element was stored; 0: it is the one that the
 	// round writes, at an index that may be that of any other round.
 	back int
+	none bool // the value depends on no element: the only step has it, and no operation
 }
 
 // carriedStep is an operation with a value that does not depend on the element.
@@ -75,8 +76,8 @@ func (c *compiler) carriedStrips(st *ir.Stmt) func(m *machine, lo int64, n int) 
 	}
 }
 
-// carriedStore finds out how the value of st depends on elements that other rounds store; nil if it
-// does not, or in another way than by operations on one of them.
+// carriedStore finds out how the value of st depends on elements that other rounds store; nil if that
+// is in another way than by operations on one of them, or if all rounds write other elements.
 func (s *stripCompiler) carriedStore(st *ir.Stmt) *carried {
 	if len(st.Index) == 0 || st.Value.Type == ir.Bool || st.Value.Type != s.c.fn.Element(st).Type {
 		return nil
@@ -123,6 +124,10 @@ func (s *stripCompiler) carriedStore(st *ir.Stmt) *carried {
 			count, element, p.back = count+1, x, int(back)
 		}
 	})
+	if known && count == 0 && !next {
+		p.none, p.steps = true, []carriedStep{{other: st.Value}}
+		return p
+	}
 	if !known || count != 1 || !p.follow(st.Value, element) {
 		return nil
 	}
@@ -328,6 +333,14 @@ func followedLoop[T ir.Number](p *carried) func(x []T, others stepValues[T]) {
 // updateLoop returns the loop that changes the elements of x at the indices in at, which are in
 // bounds.
 func updateLoop[T ir.Number, A int32 | int64](p *carried) func(x []T, at []A, others stepValues[T]) {
+	if p.none {
+		return func(x []T, at []A, others stepValues[T]) {
+			v := others[0][:len(at)]
+			for k, i := range at {
+				x[i] = v[k]
+			}
+		}
+	}
 	if p.isChain(ir.OpAdd) {
 		return func(x []T, at []A, others stepValues[T]) {
 			v := others[0][:len(at)]

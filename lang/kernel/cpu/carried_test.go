@@ -31,7 +31,11 @@ func TestCarried(t *testing.T) {
 		{"for i in 0..k.n { p[k[i]] = q[i] - p[k[i]] }", true},
 		{"for i in 0..k.n { p[k[i]] = max(p[k[i]], q[i]) * 2 }", true},
 		{"for i in 0..k.n { p[k[i] * 2 - 3] *= q[i] }", true}, // may fail
-		{"for i in 0..k.n { p[k[i]] += p[k[i]] }", false},     // twice
+		{"for i in 0..k.n { p[k[i]] = q[i] * 2 }", true},
+		{"for i in 0..k.n { p[k[i] - 1] = q[0] }", true},    // may fail
+		{"for i in 0..k.n { p[k[i]] = q[k[i] - 2] }", true}, // either may
+		{"for i in 0..k.n { p[k[i]] = p[i] }", false},
+		{"for i in 0..k.n { p[k[i]] += p[k[i]] }", false}, // twice
 		{"for i in 0..k.n { p[k[i]] += p[i] }", false},
 		{"for i in 1..p.n { p[i] = p[i - 1] + p[0] }", false},
 		{"for i in 2..p.n { p[i] = p[i - 1] + p[i - 2] }", false},
