@@ -120,6 +120,7 @@ count = 2
 		{"let t = array[f64](64)\neach i in y { y[i] = t[i % 64] }", ""},
 		{"each i in y { let t = array[i32](3, fill = i)\nfor j in 0..t.n { t[j] += j }\ny[i] = t[i % 3] }", ""},
 		{"let t = array[f64](n)\nv = t[0]", "E0609 2:20 the length of an array in a body must be a constant"},
+		{"each i in y { let t = array[f64](n)\nt[9] = x[i]\ny[i] = t[9] + float(t.n) + sum j in t { t[j] } }", "E0609 2:34 the length of an array in a body must be a constant"},
 		{"let t = array[f64](65)\nv = t[0]", "E0609 2:20 an array in a body has at most 64 elements, and this one has 65"},
 		{"let t = array[f64](0)\nv = t[0]", "E0609 2:20 an array has one element or more, and this one has 0"},
 		{"let t = array[f64](1.5)\nv = t[0]", "E0703 2:20 the length of an array must be an int, and this is a float"},

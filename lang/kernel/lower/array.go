@@ -87,7 +87,7 @@ func (l *lowerer) letArray(s *syntax.Let, call *syntax.Call) *ir.Stmt {
 	}
 	at := ir.Slot{Name: s.Name.Name, Type: elem, Kind: ir.LetSlot, Len: n, Assigned: true}
 	if !ok {
-		at.Len = 1 // the error is enough
+		at.Len, typ = 1, types.TInvalid // the error is enough
 	}
 	slot := l.declare(s.Name, types.KernelLet, at)
 	en := l.scope.Names[s.Name.Name]
@@ -209,6 +209,9 @@ func (l *lowerer) localArray(x syntax.Expr) *entry {
 
 // arrayElement returns the element of an array at indices, or nil after an error.
 func (l *lowerer) arrayElement(x *syntax.Index, en *entry, idx []*ir.Expr) *ir.Expr {
+	if en.typ == types.TInvalid { // its declaration was reported
+		return nil
+	}
 	if len(idx) != 1 {
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is an array and takes one index, not %d", en.name, len(idx)))
 		d.Help = append(d.Help, fmt.Sprintf("write `%[1]s[i]`; an array of rows is one array, with `%[1]s[i * cols + j]`", en.name))
@@ -220,7 +223,10 @@ func (l *lowerer) arrayElement(x *syntax.Index, en *entry, idx []*ir.Expr) *ir.E
 
 // arrayField lowers a field of an array: its length.
 func (l *lowerer) arrayField(x *syntax.Selector, en *entry) *ir.Expr {
-	if x.Name.Name == "n" {
+	switch {
+	case en.typ == types.TInvalid:
+		return l.invalid(x)
+	case x.Name.Name == "n":
 		return l.arraySize(x, en)
 	}
 	d := l.err("E0705", x.Name, fmt.Sprintf("an array in a body has no field `%s`", x.Name.Name))
@@ -239,6 +245,9 @@ func (l *lowerer) arraySize(x syntax.Node, en *entry) *ir.Expr {
 
 // arrayDomain returns the domain of all elements of an array.
 func (l *lowerer) arrayDomain(word string, x syntax.Expr, en *entry, names []*syntax.Ident) ([]ir.Range, bool) {
+	if en.typ == types.TInvalid {
+		return nil, false
+	}
 	if len(names) != 1 {
 		d := l.err("E0705", x, fmt.Sprintf("`%s` is an array and needs one index", en.name))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s i in %s`", word, en.name))
