@@ -3,8 +3,8 @@
 package stdlib
 
 // Codelets on NVIDIA devices: what accel/cuda computes, begun on the task's stream.
-// A codelet is here when the device does all its element types. potrf waits for its end:
-// whether it fails is known only then.
+// A codelet is here when the device does all its element types. potrf and getrf_nopiv wait for
+// their ends: whether they fail is known only then.
 
 import (
 	"fmt"
@@ -35,11 +35,17 @@ var deviceKernels = map[string]deviceKernel{
 	"nrm2sq":    floatsOn(nrm2sqOn[float32], nrm2sqOn[float64]),
 	"gemv":      floatsOn(gemvOn[float32], gemvOn[float64]),
 	"ger":       floatsOn(gerOn[float32], gerOn[float64]),
+	"trsv":      floatsOn(trsvOn[float32], trsvOn[float64]),
 	"gemm":      floatsOn(gemmOn[float32], gemmOn[float64]),
+	"symm":      floatsOn(symmOn[float32], symmOn[float64]),
 	"syrk":      floatsOn(syrkOn[float32], syrkOn[float64]),
+	"trmm":      floatsOn(trmmOn[float32], trmmOn[float64]),
 	"trsm":      floatsOn(trsmOn[float32], trsmOn[float64]),
 	"potrf":     floatsOn(potrfOn[float32], potrfOn[float64]),
 	"uniform":   floatsOn(uniformOn[float32], uniformOn[float64]),
+
+	"getrf_nopiv": floatsOn(getrfNoPivOn[float32], getrfNoPivOn[float64]),
+	"getrs_nopiv": floatsOn(getrsNoPivOn[float32], getrsNoPivOn[float64]),
 }
 
 // deviceImpls are the implementations of a codelet for devices.
@@ -137,6 +143,30 @@ func potrfOn[T blas.Float](s *cuda.Stream, k operands) error {
 		err = notPositive(bad)
 	}
 	return err
+}
+
+func trsvOn[T blas.Float](s *cuda.Stream, k operands) error {
+	return cuda.Trsv[T](s, uploOf(k, 0), trans(k, 1), diagOf(k, 2), onDevice(k.Buffer(0)), address(k, 1))
+}
+
+func symmOn[T blas.Float](s *cuda.Stream, k operands) error {
+	return cuda.Symm(s, sideOf(k, 2), uploOf(k, 3), scalar[T](k.Arg(0)), onDevice(k.Buffer(0)), onDevice(k.Buffer(1)), scalar[T](k.Arg(1)), onDevice(k.Buffer(2)))
+}
+
+func trmmOn[T blas.Float](s *cuda.Stream, k operands) error {
+	return cuda.Trmm(s, sideOf(k, 1), uploOf(k, 2), trans(k, 3), diagOf(k, 4), scalar[T](k.Arg(0)), onDevice(k.Buffer(0)), onDevice(k.Buffer(1)))
+}
+
+func getrfNoPivOn[T blas.Float](s *cuda.Stream, k operands) error {
+	bad, err := cuda.GetrfNoPiv[T](s, onDevice(k.Buffer(0)))
+	if err != nil || bad == 0 {
+		return err
+	}
+	return badPivot(max(bad, -bad), bad < 0)
+}
+
+func getrsNoPivOn[T blas.Float](s *cuda.Stream, k operands) error {
+	return cuda.GetrsNoPiv[T](s, onDevice(k.Buffer(0)), onDevice(k.Buffer(1)))
 }
 
 func uniformOn[T blas.Float](s *cuda.Stream, k operands) error {

@@ -137,10 +137,16 @@ func getrfNoPiv[T blas.Float](k operands) error {
 	if bad == 0 {
 		return nil
 	}
-	if p := a.a[(bad-1)*a.ld+bad-1]; p != p {
-		return fmt.Errorf("pivot %d is not a number", bad)
+	p := a.a[(bad-1)*a.ld+bad-1]
+	return badPivot(bad, p != p)
+}
+
+// badPivot returns the error of a factorisation that ends at a pivot, a NaN or a zero.
+func badPivot(number int, nan bool) error {
+	if nan {
+		return fmt.Errorf("pivot %d is not a number", number)
 	}
-	return fmt.Errorf("pivot %d is zero: the matrix has no LU factors without exchanging rows", bad)
+	return fmt.Errorf("pivot %d is zero: the matrix has no LU factors without exchanging rows", number)
 }
 
 // getrs_nopiv(A, B)

@@ -140,16 +140,140 @@ func Trsm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, ta blas.Trans
 	if l := s.dev.libs(); l.cublas != nil {
 		return trsmLibrary(s, l, side, uplo, ta, diag, alpha, a, b)
 	}
-	_, _, row, col := a.turned(ta)
-	lower := (uplo == blas.Lower) == (ta == blas.NoTrans)
-	sides, step, next := b.Cols, num(b.LD), uint64(1) // right-hand sides are columns
-	if side == blas.Right {
-		// transposed: op(a)' x' = alpha b'
-		row, col, lower = col, row, !lower
-		sides, step, next = b.Rows, 1, num(b.LD)
-	}
+	row, col, lower := a.triangle(side, uplo, ta)
+	sides, step, next := b.columns(side)
 	return s.run(of[T]("trsm"), s.dev.spread(sides), [3]int{threads}, num(n), num(sides), truth(lower), truth(diag == blas.Unit),
 		bits(alpha), addr(a.Ptr), row, col, addr(b.Ptr), step, next)
+}
+
+// triangle returns the elements from a row of op(m) to the next and from a column to the next, and
+// whether it is a lower triangle. On the right it is that of the transposed product.
+func (m Matrix) triangle(side blas.Side, uplo blas.Uplo, ta blas.Trans) (row, col uint64, lower bool) {
+	_, _, row, col = m.turned(ta)
+	lower = (uplo == blas.Lower) == (ta == blas.NoTrans)
+	if side == blas.Right {
+		row, col, lower = col, row, !lower
+	}
+	return row, col, lower
+}
+
+// columns returns the number of columns of m, and the elements from one of a column to the next
+// and from a column to the next: of the transpose, if side is Right.
+func (m Matrix) columns(side blas.Side) (n int, step, next uint64) {
+	if side == blas.Right {
+		return m.Rows, 1, num(m.LD)
+	}
+	return m.Cols, num(m.LD), 1
+}
+
+// part returns the elements of m from a row and a column on.
+func part[T blas.Float](m Matrix, row, col, rows, cols int) Matrix {
+	return Matrix{unsafe.Add(m.Ptr, uintptr(row*m.LD+col)*unsafe.Sizeof(T(0))), rows, cols, m.LD}
+}
+
+// Trsv solves op(a) x = b in place of b, a vector.
+func Trsv[T blas.Float](s *Stream, uplo blas.Uplo, ta blas.Trans, diag blas.Diag, a Matrix, b unsafe.Pointer) error {
+	if a.Rows != a.Cols {
+		return fmt.Errorf("cuda: trsv with %d x %d elements", a.Rows, a.Cols)
+	}
+	if a.Rows == 0 {
+		return nil
+	}
+	row, col, lower := a.triangle(blas.Left, uplo, ta)
+	return s.run(of[T]("trsv"), [3]int{1}, [3]int{threads}, num(a.Rows), truth(lower), truth(diag == blas.Unit), addr(a.Ptr), row, col, addr(b))
+}
+
+// Trmm computes b = alpha op(a) b, or b op(a) on the right, for a triangular a.
+func Trmm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, ta blas.Trans, diag blas.Diag, alpha T, a, b Matrix) error {
+	n := b.Rows
+	if side == blas.Right {
+		n = b.Cols
+	}
+	if a.Rows != n || a.Cols != n {
+		return fmt.Errorf("cuda: trmm with %d x %d for %d x %d elements", a.Rows, a.Cols, b.Rows, b.Cols)
+	}
+	if b.Rows*b.Cols == 0 {
+		return nil
+	}
+	size := int(unsafe.Sizeof(T(0)))
+	p, err := s.Work(int64(b.Rows * b.Cols * size))
+	if err != nil {
+		return err
+	}
+	old := Matrix{p, b.Rows, b.Cols, b.Cols}
+	if err := s.CopyElems(size, b, old); err != nil {
+		return err
+	}
+	row, col, lower := a.triangle(side, uplo, ta)
+	_, from, fromNext := old.columns(side)
+	columns, to, toNext := b.columns(side)
+	return s.run(of[T]("trmm"), s.dev.spread(b.Rows*b.Cols), [3]int{threads}, num(n), num(columns), truth(lower), truth(diag == blas.Unit),
+		bits(alpha), addr(a.Ptr), row, col, addr(p), from, fromNext, addr(b.Ptr), to, toNext)
+}
+
+// Symm computes c = alpha a b + beta c, or b a on the right, for a symmetric a with one triangle.
+func Symm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, alpha T, a, b Matrix, beta T, c Matrix) error {
+	if a.Rows != a.Cols {
+		return fmt.Errorf("cuda: symm with %d x %d elements", a.Rows, a.Cols)
+	}
+	if c.Rows*c.Cols == 0 {
+		return nil
+	}
+	n := a.Rows
+	p, err := s.Work(int64(n*n) * int64(unsafe.Sizeof(T(0))))
+	if err != nil {
+		return err
+	}
+	err = s.run(of[T]("full"), s.dev.spread(n*n), [3]int{threads}, num(n), truth(uplo == blas.Lower), addr(a.Ptr), num(a.LD), addr(p))
+	if err != nil {
+		return err
+	}
+	full := Matrix{p, n, n, n}
+	if side == blas.Right {
+		return Gemm(s, blas.NoTrans, blas.NoTrans, alpha, b, full, beta, c)
+	}
+	return Gemm(s, blas.NoTrans, blas.NoTrans, alpha, full, b, beta, c)
+}
+
+// panel is the number of columns that one block factorises in GetrfNoPiv.
+const panel = 64
+
+// GetrfNoPiv replaces a by its factors L (unit lower) and U, without exchanging rows, and waits
+// for the result. It returns 0, or the number, from 1, of the first pivot that is zero, or its
+// negative number if it is a NaN.
+func GetrfNoPiv[T blas.Float](s *Stream, a Matrix) (bad int, err error) {
+	n, err := s.ask(of[T]("getrf"), func(info unsafe.Pointer) error {
+		if err := s.Fill(8, 0, Vector(info, 1)); err != nil {
+			return err
+		}
+		all := min(a.Rows, a.Cols)
+		for k := 0; k < all; k += panel {
+			w := min(panel, all-k)
+			rows, cols := a.Rows-k-w, a.Cols-k-w
+			left := part[T](a, k, k, a.Rows-k, w)
+			if err := s.run(of[T]("getrf"), [3]int{1}, [3]int{threads}, num(left.Rows), num(w), addr(left.Ptr), num(a.LD), num(k), addr(info)); err != nil {
+				return err
+			}
+			right := part[T](a, k, k+w, w, cols)
+			if err := Trsm(s, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, T(1), part[T](a, k, k, w, w), right); err != nil {
+				return err
+			}
+			below, rest := part[T](a, k+w, k, rows, w), part[T](a, k+w, k+w, rows, cols)
+			if err := Gemm(s, blas.NoTrans, blas.NoTrans, T(-1), below, right, 1, rest); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return int(n), err
+}
+
+// GetrsNoPiv solves a x = b in place of b, with the factors that GetrfNoPiv left in a.
+func GetrsNoPiv[T blas.Float](s *Stream, a, b Matrix) error {
+	if err := Trsm(s, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, T(1), a, b); err != nil {
+		return err
+	}
+	return Trsm(s, blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, T(1), a, b)
 }
 
 func truth(b bool) uint64 {

@@ -175,6 +175,123 @@ func trsmTest[T blas.Float](b *bench) {
 	}
 }
 
+func TestTriangular(t *testing.T) { eachWay(t, triangularTest[float32], triangularTest[float64]) }
+
+// triangularTest tests Trmm and Trsv.
+func triangularTest[T blas.Float](b *bench) {
+	ref := blas.For[T](blas.Gonum())
+	for _, size := range [][2]int{{0, 3}, {1, 1}, {7, 4}, {20, 33}, {300, 1}} {
+		for flags := range 16 {
+			side, uplo, ta, diag := blas.Side(flags&1), blas.Uplo(flags>>1&1), blas.Trans(flags>>2&1), blas.Diag(flags>>3)
+			m, n := size[0], size[1]
+			order := m
+			if side == blas.Right {
+				order = n
+			}
+			a, lda := matrix[T](b, order, order)
+			for i := range a {
+				a[i] /= T(order)
+			}
+			for i := range order {
+				a[i*lda+i] = 2
+			}
+			pa := Matrix{put(b, a), order, order, lda}
+			for _, alpha := range []T{0, -2} {
+				c, ldc := matrix[T](b, m, n)
+				p := put(b, c)
+				ok(b, Trmm(b.s, side, uplo, ta, diag, alpha, pa, Matrix{p, m, n, ldc}))
+				ref.Trmm(side, uplo, ta, diag, m, n, alpha, a, lda, c, ldc)
+				near(b, fmt.Sprint("trmm ", size, side, uplo, ta, diag, alpha), get[T](b, p, len(c)), c)
+			}
+			x, _ := matrix[T](b, 1, order)
+			p := put(b, x)
+			ok(b, Trsv[T](b.s, uplo, ta, diag, pa, p))
+			ref.Trsv(uplo, ta, diag, order, a, lda, x[:order])
+			near(b, fmt.Sprint("trsv ", order, uplo, ta, diag), get[T](b, p, len(x)), x)
+		}
+	}
+}
+
+func TestSymm(t *testing.T) { eachWay(t, symmTest[float32], symmTest[float64]) }
+
+func symmTest[T blas.Float](b *bench) {
+	ref := blas.For[T](blas.Gonum())
+	for _, size := range [][2]int{{0, 3}, {1, 1}, {7, 4}, {65, 33}} {
+		for flags := range 4 {
+			side, uplo := blas.Side(flags&1), blas.Uplo(flags>>1)
+			m, n := size[0], size[1]
+			order := m
+			if side == blas.Right {
+				order = n
+			}
+			a, lda := matrix[T](b, order, order)
+			x, ldx := matrix[T](b, m, n)
+			for _, alpha := range []T{0, -2} {
+				c, ldc := matrix[T](b, m, n)
+				p := put(b, c)
+				beta := []T{0, 1, 2}[b.rng.IntN(3)]
+				ok(b, Symm(b.s, side, uplo, alpha, Matrix{put(b, a), order, order, lda}, Matrix{put(b, x), m, n, ldx}, beta, Matrix{p, m, n, ldc}))
+				ref.Symm(side, uplo, m, n, alpha, a, lda, x, ldx, beta, c, ldc)
+				near(b, fmt.Sprint("symm ", size, side, uplo, alpha, beta), get[T](b, p, len(c)), c)
+			}
+		}
+	}
+}
+
+func TestLU(t *testing.T) { eachWay(t, luTest[float32], luTest[float64]) }
+
+func luTest[T blas.Float](b *bench) {
+	ref := blas.For[T](blas.Gonum())
+	const order = 130
+	for _, zero := range []int{1, 64, 70, order} {
+		d := make([]T, order*order) // diagonal
+		for i := range order {
+			d[i*order+i] = 2
+		}
+		d[(zero-1)*(order+1)] = 0
+		got, err := GetrfNoPiv[T](b.s, Matrix{put(b, d), order, order, order})
+		ok(b, err)
+		if got != zero {
+			b.Errorf("getrf: pivot %d, want %d", got, zero)
+		}
+	}
+	for _, size := range [][2]int{{0, 0}, {1, 1}, {5, 9}, {9, 5}, {63, 63}, {64, 64}, {65, 65}, {130, 70}, {70, 131}} {
+		m, n := size[0], size[1]
+		a, lda := matrix[T](b, m, n)
+		for i := range min(m, n) {
+			a[i*lda+i] = T(max(m, n))
+		}
+		bad := []int{-1}
+		if m > 0 {
+			bad = append(bad, 0, min(m, n)-1)
+		}
+		for _, at := range bad {
+			c, want := slices.Clone(a), 0
+			if at >= 0 {
+				c[at*lda+at], want = T(math.NaN()), -(at + 1)
+			}
+			p := Matrix{put(b, c), m, n, lda}
+			got, err := GetrfNoPiv[T](b.s, p)
+			ok(b, err)
+			if got != want {
+				b.Fatalf("getrf %v: pivot %d, want %d", size, got, want)
+			}
+			if want != 0 {
+				continue
+			}
+			blas.GetrfNoPiv(ref, m, n, c, lda)
+			near(b, fmt.Sprint("getrf ", size), get[T](b, p.Ptr, len(c)), c)
+			if m == n {
+				x, ldx := matrix[T](b, n, 3)
+				px := put(b, x)
+				ok(b, GetrsNoPiv[T](b.s, p, Matrix{px, n, 3, ldx}))
+				blas.GetrsNoPiv(ref, n, 3, c, lda, x, ldx)
+				near(b, fmt.Sprint("getrs ", size), get[T](b, px, len(x)), x)
+			}
+		}
+	}
+}
+
 func TestPotrf(t *testing.T) { eachWay(t, potrfTest[float32], potrfTest[float64]) }
 
 func potrfTest[T blas.Float](b *bench) {

@@ -18,13 +18,14 @@
 // has. Kernels are functions of modules, which are compiled from PTX when they
 // are loaded.
 //
-// 16 of the 31 codelets of std/blas, std/reduce and std/random have kernels here:
-// asum, axpy, copy, dot, fill, gemm, gemv, ger, nrm2sq, potrf, scal, swap, syrk,
-// transpose, trsm and uniform. 9 more run as bodies of codelets of scripts: argmax,
-// count, iamax, max, min, normal, nrm2, prod and sum. The others run on CPU workers. The
-// kernels are in kernels/*.cu; clang compiled them to the PTX that is embedded in the
-// program. gemm, syrk, trsm and potrf use cuBLAS and cuSOLVER instead where the machine
-// has them: they are loaded at run time, from the folders in STARPUSH_CUDA_LIBS first.
+// 21 of the 31 codelets of std/blas, std/reduce and std/random have kernels here:
+// asum, axpy, copy, dot, fill, gemm, gemv, ger, getrf_nopiv, getrs_nopiv, nrm2sq,
+// potrf, scal, swap, symm, syrk, transpose, trmm, trsm, trsv and uniform. 9 more run as
+// bodies of codelets of scripts: argmax, count, iamax, max, min, normal, nrm2, prod and
+// sum. histogram runs on CPU workers. The kernels are in kernels/*.cu; clang compiled
+// them to the PTX that is embedded in the program. gemm, syrk, trsm and potrf, and what
+// is made of them, use cuBLAS and cuSOLVER instead where the machine has them: they are
+// loaded at run time, from the folders in STARPUSH_CUDA_LIBS first.
 //
 // Results after which a context is of no use, such as an illegal address, make all
 // that is done with the device an *accel.LostError from then on. Other failures are

@@ -139,6 +139,13 @@ BITS(b64, u64)
 		trsm_##N(P(0, i64), P(1, i64), P(2, i64), P(3, i64), P(4, T), P(5, T *), P(6, i64), P(7, i64), P(8, T *), P(9, i64), P(10, i64)); \
 	}                                                                                                                                  \
 	static void call_potrf_##N(void **p) { potrf_##N(P(0, i64), P(1, T *), P(2, i64), P(3, i64), P(4, i64 *)); }                       \
+	static void call_full_##N(void **p) { full_##N(P(0, i64), P(1, i64), P(2, T *), P(3, i64), P(4, T *)); }                              \
+	static void call_trmm_##N(void **p) {                                                                                                 \
+		trmm_##N(P(0, i64), P(1, i64), P(2, i64), P(3, i64), P(4, T), P(5, T *), P(6, i64), P(7, i64), P(8, T *), P(9, i64), P(10, i64), \
+		         P(11, T *), P(12, i64), P(13, i64));\
+	}                                                                                                                                     \
+	static void call_trsv_##N(void **p) { trsv_##N(P(0, i64), P(1, i64), P(2, i64), P(3, T *), P(4, i64), P(5, i64), P(6, T *)); }        \
+	static void call_getrf_##N(void **p) { getrf_##N(P(0, i64), P(1, i64), P(2, T *), P(3, i64), P(4, i64), P(5, i64 *)); }               \
 	static void call_uniform_##N(void **p) {                                                                                           \
 		uniform_##N(P(0, i64), P(1, i64), P(2, T *), P(3, i64), P(4, i64), P(5, i64), P(6, i64), P(7, i64), P(8, double),              \
 		            P(9, double), P(10, T));                                                                                           \
@@ -151,7 +158,8 @@ FLOATS(f64, double)
 #define FLOAT_ENTRIES(N)                                                                                                                \
 	ENTRY(scal_##N, "viipi"), ENTRY(axpy_##N, "viipipi"), ENTRY(dot_##N, "ippp"), ENTRY(asum_##N, "ipp"), ENTRY(sum_##N, "iipip"),     \
 		ENTRY(reduce_last_##N, "ipp"), ENTRY(gemv_##N, "iivpiipvp"), ENTRY(ger_##N, "iivpppi"), ENTRY(gemm_##N, "iiivpiipiivpii"),     \
-		ENTRY(trsm_##N, "iiiivpiipii"), ENTRY(potrf_##N, "ipiip"), ENTRY(uniform_##N, "iipiiiiivvv")
+		ENTRY(trsm_##N, "iiiivpiipii"), ENTRY(potrf_##N, "ipiip"), ENTRY(uniform_##N, "iipiiiiivvv"),                             \
+		ENTRY(full_##N, "iipip"), ENTRY(trmm_##N, "iiiivpiipiipii"), ENTRY(trsv_##N, "iiipiip"), ENTRY(getrf_##N, "iipiip")
 
 static const struct CUfunc_st kernels[] = {
 	BITS_ENTRIES(b8), BITS_ENTRIES(b16), BITS_ENTRIES(b32), BITS_ENTRIES(b64), FLOAT_ENTRIES(f32), FLOAT_ENTRIES(f64),
