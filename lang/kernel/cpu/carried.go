@@ -269,13 +269,13 @@ func carriedUpdates[T ir.Number, A int32 | int64](s *stripCompiler, p *carried, 
 	}
 	loop := updateLoop[T, A](p)
 	return func(m *machine, n int) bool {
-		at, ok := indices(m, n)
-		if !ok {
-			return false
-		}
 		var others stepValues[T]
 		for k, v := range vs {
 			others[k] = v(m, n, nil, nil)[:n]
+		}
+		at, ok := indices(m, n) // the last, as the others compute in the strips behind their own
+		if !ok {
+			return false
 		}
 		loop(unsafe.Slice((*T)(m.ops[op].ptr), m.ops[op].dim[0]), at, others)
 		return true

@@ -32,8 +32,11 @@ func TestCarried(t *testing.T) {
 		{"for i in 0..k.n { p[k[i]] = max(p[k[i]], q[i]) * 2 }", true},
 		{"for i in 0..k.n { p[k[i] * 2 - 3] *= q[i] }", true}, // may fail
 		{"for i in 0..k.n { p[k[i]] = q[i] * 2 }", true},
-		{"for i in 0..k.n { p[k[i] - 1] = q[0] }", true},    // may fail
-		{"for i in 0..k.n { p[k[i]] = q[k[i] - 2] }", true}, // either may
+		{"for i in 0..k.n { p[k[i] - 1] = q[0] }", true},         // may fail
+		{"for i in 0..k.n { p[k[i]] = q[k[i] - 2] }", true},      // either may
+		{"for i in 0..k.n { p[min(i + 1, p.n - 1)] = i }", true}, // i is converted
+		{"for i in 0..k.n { p[k[i] + min(i, 0)] = q[i] * 2 + i }", true},
+		{"for i in 0..k.n { p[(k[i] + i) % p.n] = max(p[(k[i] + i) % p.n], q[k[i]] * q[i]) - q[i] }", false},
 		{"for i in 0..k.n { p[k[i]] = p[i] }", false},
 		{"for i in 0..k.n { p[k[i]] += p[k[i]] }", false}, // twice
 		{"for i in 0..k.n { p[k[i]] += p[i] }", false},
@@ -49,6 +52,10 @@ func TestCarried(t *testing.T) {
 		carriedCase[float32](t, test.loop, test.strips)
 		carriedCase[float64](t, test.loop, test.strips)
 	}
+	const added = "for i in 0..k.n { p[min(i + 1, p.n - 1)] -= i }" // small integers convert the sum, too
+	carriedCase[int64](t, added, true)
+	carriedCase[float32](t, added, true)
+	carriedCase[float64](t, added, true)
 }
 
 func carriedCase[T ir.Number](t *testing.T, loop string, strips bool) {
