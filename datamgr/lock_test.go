@@ -204,7 +204,7 @@ func TestOrderOfWaiters(t *testing.T) {
 
 // A waiter of a high priority that comes while the handoff queue passes the lock on does not wait for
 // all of them, and none of them is forgotten.
-func TestUrgentWaiterBeforeHeirs(t *testing.T) {
+func TestUrgentWaiterBeforeHandedOn(t *testing.T) {
 	g := registry()
 	priorities := map[*Waiter]int32{}
 	g.Rank = func(w *Waiter) (int32, int64) { return priorities[w], 0 }

@@ -328,29 +328,35 @@ func withFill(h *Handle) string {
 func (m *Machine) raiseStuck(e *engine.StuckError, at position, h *Handle) {
 	d := m.diagnostic("R0104", at, "this waits for itself: no task of the run can go on")
 	d.Cause = e
-	missing, inserted := false, map[*insertSite]bool{}
+	inserted := map[*insertSite]bool{}
+	var remedies []string
 	for k, t := range e.Tasks {
 		if k == 4 {
 			d.Notes = append(d.Notes, fmt.Sprintf("and %s more", plural(int64(len(e.Tasks)-k), "task")))
 			break
 		}
-		what := "a gate that is closed"
+		what, remedy := "a gate that is closed", "open the gate before waiting"
 		switch {
 		case t.Gate != nil:
 		case t.Place > 0:
 			what = fmt.Sprintf("the task at place %d of worker %d", t.Place, t.Worker)
-			missing = true
+			remedy = "insert the task at that place before waiting; it must not need the data of a later place"
 		case t.Tag != nil:
-			what = "a tag that is never notified"
+			what, remedy = "a tag that is never notified", "notify the tag before waiting"
 		case t.Task != nil:
 			what = fmt.Sprintf("task %d, which was not submitted", t.Task.ID())
+			remedy = "submit the task before waiting"
 		case t.Held != nil:
 			what = fmt.Sprintf("`%s`, which the script holds", t.Held.Name())
+			remedy = fmt.Sprintf("release `%s` before waiting", t.Held.Name())
 			if t.HeldAt != nil {
 				if p, ok := t.HeldAt.Data.(position); ok {
 					label(d, p, "held from here")
 				}
 			}
+		}
+		if !slices.Contains(remedies, remedy) {
+			remedies = append(remedies, remedy)
 		}
 		name := "task"
 		if t.Codelet != nil {
@@ -369,13 +375,12 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at position, h *Handle) {
 	case len(e.Tasks) > 0:
 	case h != nil:
 		d.Notes = append(d.Notes, fmt.Sprintf("`%s` is held by the script", h.Name()))
+		remedies = []string{fmt.Sprintf("release `%s` before waiting", h.Name())}
 	default:
 		d.Notes = append(d.Notes, "an `unpartition`, `invalidate` or `unregister` waits for data that the script holds")
+		remedies = []string{"release the data before waiting"}
 	}
-	d.Help = []string{"open the gate, or release the array, before waiting"}
-	if missing {
-		d.Help = []string{"insert the task at that place before waiting; it must not need the data of a later place"}
-	}
+	d.Help = remedies
 	m.raise(d)
 }
 

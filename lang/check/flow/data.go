@@ -247,6 +247,89 @@ func (f *walk) unreleased(start int, by syntax.Node) {
 
 // Uses of data, and how each changes the known state of the data.
 
+// wait reports waiting for arrays that the script holds itself, and for gates
+// that it has not opened.
+func (f *walk) wait(s *syntax.Wait) {
+	if len(s.Of) == 0 {
+		at := syntax.Span{Lo: s.Lo, Hi: s.Lo + int32(len("wait"))}
+		for _, h := range f.held {
+			if h.state.hold == holdHeld && h.state.pending != (syntax.Span{}) {
+				f.heldWait(h, at)
+				return
+			}
+		}
+		for _, g := range f.gates {
+			if g.state.hold == holdHeld && g.state.pending != (syntax.Span{}) {
+				f.stuck(g, at)
+				return
+			}
+		}
+		return
+	}
+	for _, e := range s.Of {
+		if id, ok := syntax.Unparen(e).(*syntax.Ident); ok {
+			if x := f.cells[id.Obj]; x != nil && (x.obj.Type.Kind == types.Task || x.obj.Type.Kind == types.Gate) {
+				switch g := x.state.gate; {
+				case x.obj.Type.Kind == types.Gate && x.state.hold == holdHeld:
+					d := f.u.err("E0405", e, "this waits for itself")
+					d.Label = fmt.Sprintf("nothing has opened `%s`", id.Name)
+					d.Help = append(d.Help, fmt.Sprintf("write `open(%s)` before it", id.Name))
+				case g != nil && g.state.hold == holdHeld && g.state.pending != (syntax.Span{}):
+					f.stuck(g, e)
+				}
+				continue
+			}
+		}
+		f.all([]syntax.Expr{e}, func(x *cell, whole bool, e syntax.Expr) {
+			if f.alive(x, e) && f.waits(x, e, iface.NoMode, e) {
+				f.keep(x)
+			}
+		})
+	}
+}
+
+// heldWait is E0405 for a bare wait while a task waits for a held array.
+func (f *walk) heldWait(h *cell, at syntax.Node) {
+	d := f.u.err("E0405", at, "this waits for itself")
+	d.Label = fmt.Sprintf("waits for a task that needs `%s` released", h.obj.Name)
+	d.Labels = append(d.Labels, f.u.label(h.item.Access(), fmt.Sprintf("`%s` is held from here", f.u.File.Text(h.item.Of))), f.u.label(h.state.pending, "this task waits for the release"))
+	d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
+	s := h.state
+	s.pending = syntax.Span{}
+	f.set(h, s)
+}
+
+func (f *walk) verb(s *syntax.Verb) {
+	f.all(s.Of, func(x *cell, whole bool, e syntax.Expr) {
+		if !f.alive(x, e) {
+			return
+		}
+		st := x.state
+		switch s.Verb {
+		case "invalidate":
+			if whole {
+				f.lost(x, e, "dropped here")
+			}
+			st.unread = nil
+			st.life = lifeUnknown
+			if whole && !st.escaped {
+				st.life, st.at = lifeInvalidated, e.Range()
+			}
+		case "unregister":
+			if whole {
+				if x.obj.Kind == types.HandleObject && !isExtern(x.obj) {
+					f.lost(x, e, "dropped here")
+				}
+				st.life, st.at = lifeOver, e.Range()
+			}
+			st.unread = nil
+		default:
+			st.unread = nil
+		}
+		f.set(x, st)
+	})
+}
+
 // target finds the data that e names and checks that it still exists: x, x[i],
 // v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
 // is all of it. Indices are walked.
