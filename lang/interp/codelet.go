@@ -105,8 +105,18 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 			}
 		}
 	}
-	p.codelets.made[key] = k
+	p.codelets.made[key], p.codelets.code[k] = k, code
 	return k, nil
+}
+
+// prepare compiles the body of k, if it has one that tasks run as machine code from the first on.
+func (p *Program) prepare(k *engine.Codelet) {
+	p.codelets.Lock()
+	code := p.codelets.code[k]
+	p.codelets.Unlock()
+	if code != nil {
+		code.Prepare()
+	}
 }
 
 // Types returns what a codelet with signature sig declares to the engine, which holds

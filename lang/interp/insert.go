@@ -32,6 +32,9 @@ func (m *Machine) state(s *insertSite) *siteState {
 		m.sites = append(m.sites, make([]*siteState, s.id+1-len(m.sites))...)
 	}
 	st := m.sites[s.id]
+	if st == nil && m.plan == nil {
+		m.prog.prepare(s.codelet)
+	}
 	if st == nil || s.fresh {
 		st = &siteState{handles: make([]*Handle, len(s.ops)), nodes: make([]int, len(s.ops))}
 		st.spec = engine.TaskSpec{Codelet: s.codelet, Operands: make([]engine.Operand, len(s.ops)),

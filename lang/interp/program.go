@@ -36,6 +36,7 @@ type Program struct {
 	codelets struct {
 		sync.Mutex
 		made map[codeletKey]*engine.Codelet
+		code map[*engine.Codelet]*kernel.Program
 		home map[*engine.Codelet]error // why their bodies run on CPU workers only
 	}
 }
@@ -93,6 +94,7 @@ type (
 func newProgram() *Program {
 	p := &Program{funcs: map[*types.Object]*funcCode{}, index: map[*check.Unit]int{}, hosts: map[string]*HostFunc{}}
 	p.codelets.made = map[codeletKey]*engine.Codelet{}
+	p.codelets.code = map[*engine.Codelet]*kernel.Program{}
 	p.codelets.home = map[*engine.Codelet]error{}
 	return p
 }

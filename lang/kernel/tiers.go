@@ -29,7 +29,7 @@ const (
 	// Strips runs every body in strips, and never loads a library.
 	Strips
 	// Native compiles a body before its first run. A body that has no machine code runs in
-	// strips; without a library its tasks fail.
+	// strips; without a library, and without machine code in the cache, its tasks fail.
 	Native
 )
 
@@ -113,6 +113,14 @@ var Variants = []string{InStrips: "strips", AsCode: "native"}
 // Next holds the Variant in which a task would run now. In mode Auto it changes once the body
 // has machine code, and again if strips are faster.
 func (p *Program) Next() *atomic.Int32 { return &p.contest.next }
+
+// Prepare compiles the body in mode Native, so that no task waits for that. In other modes it
+// does nothing.
+func (p *Program) Prepare() {
+	if p.opts.Mode == Native {
+		_ = p.compileNow() // the tasks return the error
+	}
+}
 
 // RunTask runs the body for a task, and returns in which variant. The memory of its operands must
 // stay valid until RunTask returns. If the context of t ends, RunTask returns its cause soon. The
@@ -236,6 +244,9 @@ func (p *Program) compile() {
 // compileNow is compile in mode Native. The error is that of the library.
 func (p *Program) compileNow() error {
 	p.once.Do(func() {
+		if p.look.Do(p.lookUp); p.settled.Load() {
+			return
+		}
 		if _, err := llvm.Open(); err != nil {
 			p.why = fmt.Errorf("bodies of codelets cannot run as machine code: %w; leave out `--kernels native`, or install LLVM 15 or later (Debian: libllvm15)", err)
 			return

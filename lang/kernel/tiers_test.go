@@ -122,9 +122,13 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// TestNative compiles before the first run, which several goroutines may begin.
+// TestNative compiles before the first run, or before that, which several goroutines may begin.
 func TestNative(t *testing.T) {
 	needLibrary(t)
+	early, _ := body(t, Native)
+	if early.Prepare(); early.native.Load() == nil {
+		t.Errorf("no machine code: %v", early.why)
+	}
 	p, task := body(t, Native)
 	var group sync.WaitGroup
 	for range 4 {

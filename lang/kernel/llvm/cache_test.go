@@ -80,6 +80,13 @@ func TestCache(t *testing.T) {
 	damage("a file that others may write", func() { os.Chmod(files[0], 0o666) })
 	damage("a folder that others may write", func() { os.Chmod(c.dir, 0o777) })
 
+	t.Run("none", func(t *testing.T) {
+		t.Setenv(LibraryVariable, "none")
+		if b.Cached(c) != nil {
+			t.Error("the cache returned machine code, and the machine is to be one without a library")
+		}
+	})
+
 	// another library has no code here
 	os.WriteFile(filepath.Join(c.dir, libraryFile), []byte(`{"path": "/bin/sh", "size": 1}`), 0o600)
 	if b.Cached(c) != nil {

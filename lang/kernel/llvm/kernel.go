@@ -5,6 +5,7 @@ package llvm
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -120,7 +121,7 @@ func (b *Body) Text() string { return b.text }
 // the machine has still, or nil. It does not load the library.
 func (b *Body) Cached(c *Cache) *Kernel {
 	l, ok := c.library()
-	if !ok {
+	if !ok || os.Getenv(LibraryVariable) == "none" {
 		return nil
 	}
 	object := c.get(key(b.text, l, processorID()))

@@ -138,10 +138,14 @@ func (c *code) fill(f *elf.File, symbols []elf.Symbol, at []uint64) error {
 
 // call runs the machine code. The thread is in C for the run, so the garbage collector does
 // not wait for it.
-func (c *code) call(words unsafe.Pointer) int {
-	r, _, _ := purego.SyscallN(c.entry, uintptr(words))
-	return int(uint32(r))
-}
+func (c *code) call(words unsafe.Pointer) int { return int(cgocall(c.entry, words)) }
+
+// cgocall calls a C function with one argument, as cgo does. Package purego sets up what the runtime
+// needs for it without cgo, and its SyscallN calls it, too, after it has copied room for 32
+// arguments several times.
+//
+//go:linkname cgocall runtime.cgocall
+func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
 // pauseFunction returns the address of pause for machine code.
 var pauseFunction = sync.OnceValue(func() uintptr { return purego.NewCallback(pause) })
