@@ -14,7 +14,8 @@
 // the cost of each way to run a loop and chooses the way, and the index along which strips
 // run. A for runs in strips if its rounds are independent but for reductions (for.go): it
 // has the bits and the fault of its rounds in order. A loop that its rounds may end runs in order;
-// inside a strip it goes on while a round of the strip does. Folds have an order that depends on the
+// inside a strip it goes on while a round of the strip does. Loops with other ranges in each round share strips
+// (ragged.go). Folds have an order that depends on the
 // body and the sizes alone (fold.go).
 //
 // Faults panic with a *Fault, which Run returns as its error. Long runs look at their

@@ -171,22 +171,28 @@ func stripReducer[T ir.Number](s *stripCompiler, e *ir.Expr, t int) func(m *mach
 			return dot(a[:n], y(m, n, nil, nil)[:n])
 		}
 	}
-	v := numbers[T](s, body, t)
-	loop := loopsOf[T]().sumV
-	switch e.Reduce {
-	case ir.OpMul:
-		loop = prodV[T]
-	case ir.OpMin:
-		loop = minV[T]
-	case ir.OpMax:
-		loop = maxV[T]
-	}
+	v, loop := numbers[T](s, body, t), foldLoop[T](e.Reduce)
 	return func(m *machine, n int) T { return loop(v(m, n, nil, nil)[:n]) }
 }
 
-// stripFold compiles a fold inside a strip, with bounds that are the same in all rounds of the
-// strip.
+// foldLoop returns the loop that folds the values of a strip.
+func foldLoop[T ir.Number](reduce ir.Op) func(a []T) T {
+	switch reduce {
+	case ir.OpMul:
+		return prodV[T]
+	case ir.OpMin:
+		return minV[T]
+	case ir.OpMax:
+		return maxV[T]
+	}
+	return loopsOf[T]().sumV
+}
+
+// stripFold compiles a fold inside a strip.
 func stripFold[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	if s.differs(e.Domain) {
+		return raggedFold[T](s, e, t)
+	}
 	none := neutralOf[T](e)
 	body, op := e.X[0], e.Reduce
 	step, l := s.useStrip(t)+1, loopsOf[T]()

@@ -35,15 +35,15 @@ func (c *compiler) forLoop(st *ir.Stmt) stmtFn {
 		strips = c.carriedStrips(st)
 	}
 	if strips == nil {
+		strips = c.raggedStrips(st)
+	}
+	if strips == nil {
 		return func(m *machine) {
 			i := lo(m)
 			rounds(m, i, ir.Trips(i, hi(m), closed))
 		}
 	}
-	least := uint64(minStripRounds)
-	if c.plan == alwaysLast {
-		least = 1
-	}
+	least := uint64(c.leastStrip())
 	return func(m *machine) {
 		i := lo(m)
 		count := ir.Trips(i, hi(m), closed)
@@ -71,6 +71,14 @@ func (c *compiler) forLoop(st *ir.Stmt) stmtFn {
 	}
 }
 
+// leastStrip returns the number of rounds from which a strip runs.
+func (c *compiler) leastStrip() int {
+	if c.plan == alwaysLast {
+		return 1
+	}
+	return minStripRounds
+}
+
 // forStrips compiles a function that runs n rounds from index lo in a strip. The function
 // does nothing and returns false if a round may fault. It is nil if st does not run in
 // strips.
@@ -80,7 +88,7 @@ func (c *compiler) forStrips(st *ir.Stmt) func(m *machine, lo int64, n int) bool
 		return nil
 	}
 	s := p.strip
-	t := s.allocateLocals(p.body)
+	t := s.allocateLocals(p.body, c.reserved)
 	if !s.fitsStrips(func() { s.block(p.body, t) }) {
 		return nil
 	}
@@ -140,6 +148,9 @@ func reduceStrip[T ir.Number](s *stripCompiler, st *ir.Stmt, t int) stripStmt {
 		}
 	}
 	slot := st.Slot
+	if s.segmented && s.slots[slot] == varying {
+		return reduceSegments(slot, st.Reduce, v)
+	}
 	if st.Value.Type.IsFloat() {
 		return func(m *machine, n int, mask []bool) {
 			x := v(m, n, mask, nil)

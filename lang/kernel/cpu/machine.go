@@ -47,12 +47,15 @@ func (v *operandView) size(k int) int64 {
 
 // machine is the state of one run.
 type machine struct {
-	p      *Program
-	ints   []int64          // by slot: integers, bools as 0 and 1, first index of the strip; then elements of arrays
-	flts   []float64        // by slot, then elements of arrays
-	ptrs   []unsafe.Pointer // by slot: strips of locals that differ between rounds
-	ops    []operandView
-	arena  []uint64
+	p     *Program
+	ints  []int64          // by slot: integers, bools as 0 and 1, first index of the strip; then elements of arrays
+	flts  []float64        // by slot, then elements of arrays
+	ptrs  []unsafe.Pointer // by slot: strips of locals that differ between rounds
+	ops   []operandView
+	arena []uint64
+	// segments are the ranges whose values are in the strip: see ragged.go.
+	segments []segment
+
 	task   ir.Task
 	budget int // elements until the next check of the context
 

@@ -29,7 +29,7 @@ func (o *Order) Each(st *ir.Stmt) int {
 	if !s.prepare(st.Body) {
 		return -1
 	}
-	t := s.allocateLocals(st.Body)
+	t := s.allocateLocals(st.Body, 0)
 	if !s.fitsStrips(func() { s.block(st.Body, t) }) {
 		return -1
 	}

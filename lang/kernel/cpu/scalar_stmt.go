@@ -271,9 +271,11 @@ func (b *domain) run(m *machine, s *domainValues, k, skip int, inner func(m *mac
 // each compiles an each, in strips along the best index or one round at a time.
 func (c *compiler) each(st *ir.Stmt) stmtFn {
 	if axis := c.bestAxis(st.Domain, st.Body, nil); axis >= 0 {
-		if code := c.stripEach(st, axis); code != nil {
+		if code := c.stripEach(st, axis, false); code != nil {
 			return code
 		}
+	} else if code := c.stripEach(st, len(st.Domain)-1, true); code != nil {
+		return code
 	}
 	b, body := c.domain(st.Domain), c.block(st.Body)
 	inner := func(m *machine) {

@@ -39,6 +39,11 @@ type stripCompiler struct {
 	memo       map[*ir.Expr]classInfo // results of classify
 	stripCount int                    // scratch strips in use, with those of locals
 	failed     bool                   // it needs more than maxStrips
+
+	ragged      bool // allow loops and folds whose ranges differ between rounds: see ragged.go
+	raggedLoops int  // that prepare has found
+	keepOrder   bool // sums and products of floats that are not the same in all rounds must have the order of standalone folds
+	segmented   bool // the rounds are those of many ranges
 }
 
 type classInfo struct {
@@ -188,12 +193,11 @@ func (s *stripCompiler) pass(list []*ir.Stmt, divergent bool, changed *bool) boo
 				return false
 			}
 		case ir.ForStmt:
-			for _, x := range []*ir.Expr{st.Domain[0].Lo, st.Domain[0].Hi} {
-				if cl, _ := s.classify(x); cl != uniform {
+			if s.differs(st.Domain) {
+				if !s.ragged || !s.prepareRagged(st, changed) {
 					return false
 				}
-			}
-			if !s.pass(st.Body, divergent, changed) {
+			} else if !s.pass(st.Body, divergent, changed) {
 				return false
 			}
 		}
@@ -203,12 +207,12 @@ func (s *stripCompiler) pass(list []*ir.Stmt, divergent bool, changed *bool) boo
 				if x.Op != ir.OpFold {
 					return ok
 				}
-				for _, r := range x.Domain {
-					for _, b := range []*ir.Expr{r.Lo, r.Hi} {
-						if cl, _ := s.classify(b); cl != uniform {
-							ok = false
-						}
-					}
+				switch {
+				case s.differs(x.Domain):
+					ok = ok && s.ragged && s.prepareRaggedFold(x)
+					return false
+				case s.keepOrder && !s.isUniform(x) && x.Type.IsFloat() && (x.Reduce == ir.OpAdd || x.Reduce == ir.OpMul):
+					ok = false
 				}
 				return ok
 			})
@@ -229,10 +233,9 @@ func (s *stripCompiler) fitsStrips(f func()) bool {
 	return !s.failed
 }
 
-// allocateLocals gives every varying local of list a scratch strip, and returns the first that
+// allocateLocals gives every varying local of list a scratch strip, from t on, and returns the first that
 // is free.
-func (s *stripCompiler) allocateLocals(list []*ir.Stmt) int {
-	t := 0
+func (s *stripCompiler) allocateLocals(list []*ir.Stmt, t int) int {
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && s.slots[st.Slot] == varying {
 			s.strips[st.Slot] = t
@@ -246,19 +249,22 @@ func (s *stripCompiler) allocateLocals(list []*ir.Stmt) int {
 }
 
 // stripEach compiles an each in strips along index axis, or returns nil if it cannot run in
-// strips.
-func (c *compiler) stripEach(st *ir.Stmt, axis int) stmtFn {
+// strips. ragged is for an each with loops whose ranges differ between its rounds.
+func (c *compiler) stripEach(st *ir.Stmt, axis int, ragged bool) stmtFn {
 	s := c.newStripCompiler(st.Domain[axis].Slot)
-	if !s.prepare(st.Body) {
+	if !ragged && !s.prepare(st.Body) || ragged && (c.plan == oneByOne || !s.prepareWithRagged(st.Body)) {
 		return nil
 	}
-	t := s.allocateLocals(st.Body)
+	t := s.allocateLocals(st.Body, 0)
 	if !s.fitsStrips(func() { s.block(st.Body, t) }) {
 		return nil
 	}
 	body := s.block(st.Body, t)
 	c.temps = max(c.temps, s.stripCount)
 	b, slot := c.domain(st.Domain), s.axis
+	if ragged {
+		body = c.inOrderAfterFault(body, c.block(st.Body), slot)
+	}
 	run := func(m *machine, lo int64, count uint64) {
 		for count > 0 {
 			n := int(min(count, stripLen))
@@ -366,7 +372,10 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 	case ir.ReduceStmt:
 		return s.reduceStmt(st, t)
 	}
-	r := &st.Domain[0] // ForStmt: its bounds are uniform
+	if s.differs(st.Domain) { // a ForStmt, as all from here on
+		return s.raggedFor(st, t)
+	}
+	r := &st.Domain[0]
 	lo, hi, closed, slot := s.c.integer(r.Lo), s.c.integer(r.Hi), r.Closed, r.Slot
 	if st.Value != nil {
 		goesOn := s.anyRound(st.Value, t)
@@ -505,12 +514,17 @@ func setStrip[T any](s *stripCompiler, st *ir.Stmt, v vec[T], t int) stripStmt {
 func storeStrip[T ir.Number](s *stripCompiler, st *ir.Stmt, t int) stripStmt {
 	at := newAccess(s, s.c.fn.Element(st), t+1)
 	v := numbers[T](s, st.Value, t)
+	whole := s.ragged // compute all values before the first is stored
 	if at.contiguous {
 		return func(m *machine, n int, mask []bool) {
 			first, ok := at.firstElement(m, n, mask)
 			if mask == nil {
 				d := unsafe.Slice(element[T](m, at.op, first), n)
-				if r := v(m, n, nil, d); &r[0] != &d[0] {
+				to := d
+				if whole {
+					to = nil
+				}
+				if r := v(m, n, nil, to); &r[0] != &d[0] {
 					copy(d, r)
 				}
 				return

@@ -203,27 +203,10 @@ func loadStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 			return dst
 		}
 	case len(a.idx) == 1:
-		idx := a.idx[0]
-		return func(m *machine, n int, mask []bool, dst []T) []T {
-			at := idx(m, n, mask, nil)
-			if dst == nil {
-				dst = strip[T](m, own, n)
-			}
-			dst = dst[:len(at)]
-			v := &m.ops[op]
-			mem := unsafe.Slice((*T)(v.ptr), v.dim[0])
-			for k, i := range at {
-				if uint64(i) >= uint64(len(mem)) {
-					if mask == nil || mask[k] {
-						m.outOfBounds(a.e, op, 0, i)
-					}
-					dst[k] = 0
-					continue
-				}
-				dst[k] = mem[i]
-			}
-			return dst
+		if x := e.X[0]; x.Op == ir.OpConvert && x.X[0].Type == ir.I32 { // as they are in memory
+			return gather[T](a, numbers[int32](s, x.X[0], t+1), own)
 		}
+		return gather[T](a, a.idx[0], own)
 	}
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		if dst == nil {
@@ -234,6 +217,31 @@ func loadStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 			clear(dst)
 		}
 		a.forEachRound(m, n, mask, func(k int, i int64) { dst[k] = *element[T](m, op, i) })
+		return dst
+	}
+}
+
+// gather compiles a load from a vector at indices that are not regular.
+func gather[T ir.Number, A int32 | int64](a *stripAccess, idx vec[A], own int) vec[T] {
+	op := a.op
+	return func(m *machine, n int, mask []bool, dst []T) []T {
+		at := idx(m, n, mask, nil)[:n]
+		if dst == nil {
+			dst = strip[T](m, own, n)
+		}
+		dst = dst[:len(at)]
+		v := &m.ops[op]
+		mem := unsafe.Slice((*T)(v.ptr), v.dim[0])
+		for k, i := range at {
+			if uint64(i) >= uint64(len(mem)) {
+				if mask == nil || mask[k] {
+					m.outOfBounds(a.e, op, 0, int64(i))
+				}
+				dst[k] = 0
+				continue
+			}
+			dst[k] = mem[i]
+		}
 		return dst
 	}
 }

@@ -655,6 +655,76 @@ func (g *generator) loop(out *strings.Builder) {
 	}
 }
 
+// ragged writes a loop over the elements of y with loops or folds inside whose ranges differ between its rounds.
+func (g *generator) ragged(out *strings.Builder) {
+	i := g.name()
+	g.idx, g.loops = []string{i}, 1
+	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+	if g.serial || g.IntN(4) == 0 {
+		fmt.Fprintf(out, "for %s in %s..%s {\n", i, g.pick("0", "1"), g.pick("y.n", "y.n - 1", "min(n * 40, y.n)"))
+	} else {
+		fmt.Fprintf(out, "each %s in %s {\n", i, g.pick("y", "0..y.n - 1"))
+	}
+	defer func() { g.idx, g.own, g.lets, g.types, g.bools, g.loops = nil, nil, nil, nil, nil, 0 }()
+	if g.IntN(3) == 0 {
+		b := g.name()
+		fmt.Fprintf(out, "let %s = %s\n", b, g.pick(g.bool(1), "q["+i+"] > 2"))
+		g.bools = append(g.bools, b)
+	}
+	if g.IntN(3) == 0 {
+		u := g.name()
+		fmt.Fprintf(out, "let %s = q[%s]\n", u, i)
+		g.lets, g.types = append(g.lets, u), append(g.types, g.elem["q"])
+	}
+	size := fmt.Sprintf("min(abs(int(%s)), %d)", g.pick("q["+i+"]", g.load(0), g.number(1)), g.IntN(12))
+	if g.IntN(4) == 0 {
+		size = fmt.Sprintf("min(abs(int(q[%s])), 90)", i)
+	}
+	at := func() string {
+		return g.pick(fmt.Sprintf("%s * 3..%s * 3 + 3", i, i), fmt.Sprintf("%s * 5 // 3..(%s + 1) * 5 // 3", i, i), fmt.Sprintf("%s // 2..(%s + 1) // 2", i, i),
+			fmt.Sprintf("max(%s - 2, 0)..%s + 2", i, i), fmt.Sprintf("%s - 1..=%s", i, i), "0.."+size, fmt.Sprintf("%s..%s + %s", i, i, size), fmt.Sprintf("0..=min(%s, 70)", i))
+	}
+	for range 1 + g.IntN(2) {
+		s, k, e := g.name(), g.name(), g.pick("i64", "f64", g.elem["p"], g.elem["w"])
+		first := map[string]string{"i64": "0", "f64": "0.5", g.elem["w"]: "w", g.elem["p"]: "p[0]"}[e]
+		fmt.Fprintf(out, "let %s = %s\n", s, first)
+		guard := g.IntN(4) == 0
+		if guard {
+			fmt.Fprintf(out, "if %s {\n", g.bool(1))
+		}
+		lets, bools := len(g.lets), len(g.bools)
+		fmt.Fprintf(out, "for %s in %s {\n", k, at())
+		g.idx = append(g.idx, k)
+		if g.IntN(3) == 0 {
+			t := g.name()
+			fmt.Fprintf(out, "let %s = %s\n", t, g.number(2))
+			g.lets, g.types = append(g.lets, t), append(g.types, "")
+		}
+		v := g.pick(g.value(e, 2), g.value(e, 1))
+		if e[0] != 'f' && e != "i64" {
+			v = "int(" + v + ")"
+		}
+		add := g.pick(s+" += "+v, s+" -= "+v, s+" *= "+v, fmt.Sprintf("%s = max(%s, %s)", s, s, v), fmt.Sprintf("if %s { %s += %s }", g.bool(1), s, v))
+		fmt.Fprintf(out, "%s\n}\n", add)
+		g.idx, g.lets, g.types, g.bools = g.idx[:1], g.lets[:lets], g.types[:lets], g.bools[:bools]
+		if guard {
+			out.WriteString("}\n")
+		}
+		g.lets, g.types = append(g.lets, s), append(g.types, e)
+	}
+	for _, name := range []string{"y", "z"}[g.IntN(2):] {
+		value := g.value(g.elem[name], 2)
+		if !g.serial && g.IntN(3) == 0 {
+			k := g.name()
+			g.idx = append(g.idx, k)
+			value = fmt.Sprintf("(%s %s in %s { int(%s) })", g.pick("sum", "prod", "max"), k, at(), g.number(2))
+			g.idx = g.idx[:1]
+		}
+		fmt.Fprintf(out, "%s[%s] %s %s\n", name, i, g.pick("=", "=", "+="), g.value(g.elem[name], 0)+" + "+value)
+	}
+	out.WriteString("}\n")
+}
+
 // body writes a whole body.
 func (g *generator) body() string {
 	var out strings.Builder
@@ -672,6 +742,10 @@ func (g *generator) body() string {
 			for range g.IntN(3) {
 				out.WriteString(g.setElement())
 			}
+		}
+		if g.IntN(5) == 0 {
+			g.ragged(&out)
+			continue
 		}
 		if g.serial {
 			g.loop(&out)
