@@ -11,7 +11,8 @@
 // depend on each other (dependence.go), and Rounds.Demands lists the conditions under which
 // no round faults, so that rounds may run in another order or on a device that cannot
 // report a fault (demands.go). MixedContribution finds contributions to a reduction that
-// are computed in another type than that of the elements (contribution.go).
+// are computed in another type than that of the elements (contribution.go). KnownLimits has the
+// smallest and largest values of ints, which may then be computed in fewer bits (limits.go).
 //
 // Most of it is arithmetic on indices: linear forms over the indices of loops and the sizes
 // of operands (linear.go).

@@ -436,7 +436,7 @@ func (w *writer) laneWidth(l *lanes, list []*ir.Stmt, e *ir.Expr) int {
 				size = max(size, t.Size())
 				return false
 			}
-			if x.Op == ir.OpConvert && x.Type == ir.I64 && w.limitsOf(x).known {
+			if x.Op == ir.OpConvert && x.Type == ir.I64 && w.limitsOf(x).Known {
 				return true // an operand of narrow arithmetic
 			}
 			size = max(size, x.Type.Size())
