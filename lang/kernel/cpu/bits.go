@@ -88,12 +88,12 @@ func intDivisionLoop[T ir.Integer](op ir.Op, divisor T) func(d, a []T) {
 		return func(d, a []T) { andVS(d, a, divisor-1) }
 	case power:
 		count := bits.TrailingZeros64(uint64(divisor))
-		return func(d, a []T) {
+		return shiftRight(count, func(d, a []T) {
 			a = a[:len(d)]
 			for k := range d {
 				d[k] = a[k] >> (count & 63)
 			}
-		}
+		})
 	case op == ir.OpMod:
 		return func(d, a []T) {
 			a = a[:len(d)]

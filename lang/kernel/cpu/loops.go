@@ -187,6 +187,13 @@ func subMulVSV[T ir.Number](d, a []T, s T, c []T) {
 	}
 }
 
+func convertV[A, T ir.Number](d []T, a []A) {
+	a = a[:len(d)]
+	for k := range d {
+		d[k] = T(a[k])
+	}
+}
+
 func fill[T any](d []T, v T) {
 	for k := range d {
 		d[k] = v

@@ -130,19 +130,31 @@ func speedUp(l any) {
 		l.mulAddVVS, l.addMulVVS = blocksVVS(mulAddVVSf32, mulAddVVS[float32]), blocksVVS(addMulVVSf32, addMulVVS[float32])
 		l.mulAddVSS = blocksVSS(mulAddVSSf32, mulAddVSS[float32])
 		l.sumV, l.dotVV = sumBlocks32, dotBlocks32
+	case *loops[int16]:
+		speedUpInts(l)
+	case *loops[int32]:
+		speedUpInts(l)
+	case *loops[int64]:
+		speedUpInts(l)
+	case *loops[uint16]:
+		speedUpInts(l)
+	case *loops[uint32]:
+		speedUpInts(l)
+	case *loops[uint64]:
+		speedUpInts(l)
 	}
 }
 
 // head returns the number of blocks that n values of type T fill, and the number of values in
 // them.
-func head[T ir.Float](n int) (blocks, values int) {
+func head[T ir.Number](n int) (blocks, values int) {
 	per := 64 / int(unsafe.Sizeof(T(0)))
 	return n / per, n / per * per
 }
 
-func startOf[T ir.Float](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+func startOf[T ir.Number](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
-func blocksVV[T ir.Float](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T) {
+func blocksVV[T ir.Number](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T) {
 	return func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		n, k := head[T](len(d))
@@ -151,16 +163,16 @@ func blocksVV[T ir.Float](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T)
 	}
 }
 
-func blocksVS[T ir.Float](f blockLoop, rest func(d, a []T, s T)) func(d, a []T, s T) {
+func blocksVS[T ir.Number](f blockLoop, rest func(d, a []T, s T)) func(d, a []T, s T) {
 	return func(d, a []T, s T) {
 		a = a[:len(d)]
 		n, k := head[T](len(d))
-		f(startOf(d), startOf(a), nil, nil, float64(s), 0, n)
+		f(startOf(d), startOf(a), nil, nil, lane(s), 0, n)
 		rest(d[k:], a[k:], s)
 	}
 }
 
-func blocksVVV[T ir.Float](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b, c []T) {
+func blocksVVV[T ir.Number](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b, c []T) {
 	return func(d, a, b, c []T) {
 		a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 		n, k := head[T](len(d))
@@ -169,29 +181,29 @@ func blocksVVV[T ir.Float](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b,
 	}
 }
 
-func blocksVSV[T ir.Float](f blockLoop, rest func(d, a []T, s T, c []T)) func(d, a []T, s T, c []T) {
+func blocksVSV[T ir.Number](f blockLoop, rest func(d, a []T, s T, c []T)) func(d, a []T, s T, c []T) {
 	return func(d, a []T, s T, c []T) {
 		a, c = a[:len(d)], c[:len(d)]
 		n, k := head[T](len(d))
-		f(startOf(d), startOf(a), nil, startOf(c), float64(s), 0, n)
+		f(startOf(d), startOf(a), nil, startOf(c), lane(s), 0, n)
 		rest(d[k:], a[k:], s, c[k:])
 	}
 }
 
-func blocksVVS[T ir.Float](f blockLoop, rest func(d, a, b []T, s T)) func(d, a, b []T, s T) {
+func blocksVVS[T ir.Number](f blockLoop, rest func(d, a, b []T, s T)) func(d, a, b []T, s T) {
 	return func(d, a, b []T, s T) {
 		a, b = a[:len(d)], b[:len(d)]
 		n, k := head[T](len(d))
-		f(startOf(d), startOf(a), startOf(b), nil, float64(s), 0, n)
+		f(startOf(d), startOf(a), startOf(b), nil, lane(s), 0, n)
 		rest(d[k:], a[k:], b[k:], s)
 	}
 }
 
-func blocksVSS[T ir.Float](f blockLoop, rest func(d, a []T, s, t T)) func(d, a []T, s, t T) {
+func blocksVSS[T ir.Number](f blockLoop, rest func(d, a []T, s, t T)) func(d, a []T, s, t T) {
 	return func(d, a []T, s, t T) {
 		a = a[:len(d)]
 		n, k := head[T](len(d))
-		f(startOf(d), startOf(a), nil, nil, float64(s), float64(t), n)
+		f(startOf(d), startOf(a), nil, nil, lane(s), lane(t), n)
 		rest(d[k:], a[k:], s, t)
 	}
 }

@@ -16,7 +16,12 @@ import (
 func TestLoops(t *testing.T) {
 	t.Run("f64", func(t *testing.T) { sameLoops[float64](t) })
 	t.Run("f32", func(t *testing.T) { sameLoops[float32](t) })
+	t.Run("i16", func(t *testing.T) { sameLoops[int16](t) })
 	t.Run("i32", func(t *testing.T) { sameLoops[int32](t) })
+	t.Run("i64", func(t *testing.T) { sameLoops[int64](t) })
+	t.Run("u16", func(t *testing.T) { sameLoops[uint16](t) })
+	t.Run("u32", func(t *testing.T) { sameLoops[uint32](t) })
+	t.Run("u64", func(t *testing.T) { sameLoops[uint64](t) })
 	t.Run("u8", func(t *testing.T) { sameLoops[uint8](t) })
 }
 
@@ -35,7 +40,7 @@ func sameLoops[T ir.Number](t *testing.T) {
 			x = 1e-40
 		}
 		if !isFloat {
-			x = math.Abs(x)
+			return T(r.Uint64())
 		}
 		return T(x)
 	}
@@ -99,4 +104,81 @@ func sameBits[T ir.Number](a, b T) bool {
 		return a != a && b != b
 	}
 	return fmt.Sprint(a) == fmt.Sprint(b) && *(*byte)(unsafe.Pointer(&a)) == *(*byte)(unsafe.Pointer(&b))
+}
+
+// TestConversions compares the conversions of this machine with the plain ones.
+func TestConversions(t *testing.T) {
+	sameConversions[int8](t)
+	sameConversions[int16](t)
+	sameConversions[int32](t)
+	sameConversions[int64](t)
+	sameConversions[uint8](t)
+	sameConversions[uint16](t)
+	sameConversions[uint32](t)
+	sameConversions[uint64](t)
+	sameConversions[float32](t)
+	sameConversions[float64](t)
+}
+
+func sameConversions[A ir.Number](t *testing.T) {
+	t.Helper()
+	sameConversion[A, int8](t)
+	sameConversion[A, int16](t)
+	sameConversion[A, int32](t)
+	sameConversion[A, int64](t)
+	sameConversion[A, uint8](t)
+	sameConversion[A, uint16](t)
+	sameConversion[A, uint32](t)
+	sameConversion[A, uint64](t)
+	sameConversion[A, float32](t)
+	sameConversion[A, float64](t)
+}
+
+func sameConversion[A, T ir.Number](t *testing.T) {
+	t.Helper()
+	if A(1)/2 != 0 && T(1)/2 == 0 {
+		return // these saturate
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := range 70 {
+		for shift := range 3 {
+			a := make([]A, n+shift)
+			for k := range a {
+				a[k] = A(r.Int64()>>r.IntN(64)) / 3
+			}
+			got, want := make([]T, n+shift+3), make([]T, n+shift+3)
+			conversion(convertV[A, T])(got[shift:][:n], a[shift:])
+			convertV(want[shift:][:n], a[shift:])
+			for k := range want {
+				if !sameBits(got[k], want[k]) {
+					t.Fatalf("%T to %T, %d at %d: [%d] is %v, want %v", a[0], got[0], n, shift, k, got[k], want[k])
+				}
+			}
+		}
+	}
+}
+
+// TestShiftRight compares the shifts of this machine with the plain ones.
+func TestShiftRight(t *testing.T) {
+	for _, count := range []int{0, 1, 4, 15} {
+		sameShift[int16](t, count)
+		sameShift[int32](t, count)
+		sameShift[int64](t, count)
+		sameShift[uint16](t, count)
+	}
+}
+
+func sameShift[T ir.Integer](t *testing.T, count int) {
+	t.Helper()
+	a := make([]T, 77)
+	for k := range a {
+		a[k] = T(k*40503 - 30000)
+	}
+	got := make([]T, len(a))
+	intDivisionLoop[T](ir.OpFloorDiv, 1<<count)(got, a)
+	for k, x := range a {
+		if want := x >> count; got[k] != want && T(1)<<count > 0 {
+			t.Fatalf("%T, %d: %d is %d, want %d", x, count, x, got[k], want)
+		}
+	}
 }

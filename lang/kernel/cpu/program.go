@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -114,6 +115,7 @@ type compiler struct {
 	dryRun   int // above 0: count strips, and compile no scalar code
 	reserved int // the first scratch strip that a standalone fold may use here
 	forPlans map[*ir.Stmt]*forPlan
+	limits   analysis.KnownLimits
 }
 
 // opStrips is a bound of the scratch strips that one operation uses above its own.

@@ -332,6 +332,12 @@ func fmaStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 
 // convertStrip compiles a conversion.
 func convertStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	if x := e.X[0]; x.Type == ir.I64 && e.Type.IsInt() && e.Type.Size() <= 4 {
+		e = &ir.Expr{Op: ir.OpConvert, Type: e.Type, X: []*ir.Expr{s.narrowed(x)}, Pos: e.Pos}
+		if e.X[0].Type == e.Type {
+			return numbers[T](s, e.X[0], t)
+		}
+	}
 	switch e.X[0].Type {
 	case ir.I8:
 		return convertFrom[int8, T](s, e, t)
@@ -371,15 +377,13 @@ func convertFrom[A, T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 			return dst
 		}
 	}
+	loop := conversion(convertV[A, T])
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		a := x(m, n, mask, nil)
 		if dst == nil {
 			dst = strip[T](m, t, n)
 		}
-		dst = dst[:n]
-		for k, v := range a[:n] {
-			dst[k] = T(v)
-		}
+		loop(dst[:n], a)
 		return dst
 	}
 }
