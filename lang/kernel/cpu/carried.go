@@ -217,67 +217,77 @@ func (s *stripCompiler) carriedLoop(p *carried) func(m *machine, n int) bool {
 	return carriedRounds[float64](s, p)
 }
 
-func carriedRounds[T ir.Number](s *stripCompiler, p *carried) func(m *machine, n int) bool {
-	op := p.st.Operand
-	vs := make([]vec[T], len(p.steps))
-	for k := range vs {
-		vs[k] = numbers[T](s, p.steps[k].other, k)
+// carriedValues are the values that a strip computes before the loop over its rounds: the other values of each
+// step, and the indices of the elements, of type A, if they are not regular. Each is in scratch strips behind those
+// of the ones before, and may use all from there on.
+type carriedValues[T ir.Number, A int32 | int64] struct {
+	others []vec[T]
+	index  vec[A]
+}
+
+// newCarriedValues compiles the values of steps, and the indices at if that is not nil.
+func newCarriedValues[T ir.Number, A int32 | int64](s *stripCompiler, steps []carriedStep, at *ir.Expr) *carriedValues[T, A] {
+	v := &carriedValues[T, A]{others: make([]vec[T], len(steps))}
+	for k := range steps {
+		v.others[k] = numbers[T](s, steps[k].other, k)
 	}
+	if at != nil {
+		v.index = numbers[A](s, at, len(steps))
+	}
+	return v
+}
+
+// compute computes all values of the n rounds of a strip, in the order in which they do not overwrite each other.
+func (v *carriedValues[T, A]) compute(m *machine, n int) (others stepValues[T], at []A) {
+	for k, f := range v.others {
+		others[k] = f(m, n, nil, nil)[:n]
+	}
+	if v.index != nil {
+		at = v.index(m, n, nil, nil)[:n]
+	}
+	return others, at
+}
+
+func carriedRounds[T ir.Number](s *stripCompiler, p *carried) func(m *machine, n int) bool {
 	if p.back > 0 {
-		at, loop := s.c.address(s.c.fn.Element(p.st)), followedLoop[T](p)
+		op, at, loop := p.st.Operand, s.c.address(s.c.fn.Element(p.st)), followedLoop[T](p)
+		values := newCarriedValues[T, int64](s, p.steps, nil)
 		return func(m *machine, n int) bool {
-			var others stepValues[T]
-			for k, v := range vs {
-				others[k] = v(m, n, nil, nil)[:n]
-			}
+			others, _ := values.compute(m, n)
 			x := element[T](m, op, at(m)-int64(p.back))
 			loop(unsafe.Slice(x, n+p.back), others)
 			return true
 		}
 	}
 	if x := p.st.Index[0]; x.Op == ir.OpConvert && x.X[0].Type == ir.I32 { // as they are in memory
-		return carriedUpdates[T, int32](s, p, x.X[0], vs)
+		return carriedUpdates[T, int32](s, p, x.X[0])
 	}
-	return carriedUpdates[T, int64](s, p, p.st.Index[0], vs)
+	return carriedUpdates[T, int64](s, p, p.st.Index[0])
 }
 
 // carriedUpdates compiles rounds that change elements at indices of type A.
-func carriedUpdates[T ir.Number, A int32 | int64](s *stripCompiler, p *carried, at *ir.Expr, vs []vec[T]) func(m *machine, n int) bool {
-	op, index := p.st.Operand, numbers[A](s, at, len(vs))
-	indices := func(m *machine, n int) (at []A, ok bool) {
-		at, size := index(m, n, nil, nil)[:n], uint64(m.ops[op].dim[0])
-		for _, i := range at {
-			if uint64(i) >= size {
-				return nil, false
-			}
-		}
-		return at, true
-	}
+func carriedUpdates[T ir.Number, A int32 | int64](s *stripCompiler, p *carried, at *ir.Expr) func(m *machine, n int) bool {
+	op, loop, steps := p.st.Operand, updateLoop[T, A](p), p.steps
 	if p.isChain(ir.OpAdd) && s.isUniform(p.steps[0].other) {
 		v := scalarOf[T](s.c, p.steps[0].other)
-		return func(m *machine, n int) bool {
-			at, ok := indices(m, n)
-			if !ok {
-				return false
-			}
-			x, y := unsafe.Slice((*T)(m.ops[op].ptr), m.ops[op].dim[0]), v(m)
+		steps = nil
+		loop = func(m *machine, x []T, at []A, _ stepValues[T]) {
+			y := v(m)
 			for _, i := range at {
 				x[i] += y
 			}
-			return true
 		}
 	}
-	loop := updateLoop[T, A](p)
+	values := newCarriedValues[T, A](s, steps, at)
 	return func(m *machine, n int) bool {
-		var others stepValues[T]
-		for k, v := range vs {
-			others[k] = v(m, n, nil, nil)[:n]
+		others, at := values.compute(m, n)
+		size := uint64(m.ops[op].dim[0])
+		for _, i := range at {
+			if uint64(i) >= size {
+				return false
+			}
 		}
-		at, ok := indices(m, n) // the last, as the others compute in the strips behind their own
-		if !ok {
-			return false
-		}
-		loop(unsafe.Slice((*T)(m.ops[op].ptr), m.ops[op].dim[0]), at, others)
+		loop(m, unsafe.Slice((*T)(m.ops[op].ptr), size), at, others)
 		return true
 	}
 }
@@ -332,9 +342,9 @@ func followedLoop[T ir.Number](p *carried) func(x []T, others stepValues[T]) {
 
 // updateLoop returns the loop that changes the elements of x at the indices in at, which are in
 // bounds.
-func updateLoop[T ir.Number, A int32 | int64](p *carried) func(x []T, at []A, others stepValues[T]) {
+func updateLoop[T ir.Number, A int32 | int64](p *carried) func(m *machine, x []T, at []A, others stepValues[T]) {
 	if p.none {
-		return func(x []T, at []A, others stepValues[T]) {
+		return func(_ *machine, x []T, at []A, others stepValues[T]) {
 			v := others[0][:len(at)]
 			for k, i := range at {
 				x[i] = v[k]
@@ -342,7 +352,7 @@ func updateLoop[T ir.Number, A int32 | int64](p *carried) func(x []T, at []A, ot
 		}
 	}
 	if p.isChain(ir.OpAdd) {
-		return func(x []T, at []A, others stepValues[T]) {
+		return func(_ *machine, x []T, at []A, others stepValues[T]) {
 			v := others[0][:len(at)]
 			for k, i := range at {
 				x[i] += v[k]
@@ -350,7 +360,7 @@ func updateLoop[T ir.Number, A int32 | int64](p *carried) func(x []T, at []A, ot
 		}
 	}
 	fs := stepFuncs[T](p)
-	return func(x []T, at []A, others stepValues[T]) {
+	return func(_ *machine, x []T, at []A, others stepValues[T]) {
 		for k, i := range at {
 			v := x[i]
 			for j, f := range fs {
