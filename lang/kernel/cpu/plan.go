@@ -294,11 +294,11 @@ func (c *compiler) slowLoops(list []*ir.Stmt) (found []SlowLoop) {
 		case ir.IfStmt:
 			found = append(append(found, c.slowLoops(st.Body)...), c.slowLoops(st.Else)...)
 		case ir.EachStmt:
-			if c.bestAxis(st.Domain, st.Body, nil) < 0 {
+			if c.bestAxis(st.Domain, st.Body, nil) < 0 && c.stripEach(st, len(st.Domain)-1, true) == nil {
 				found = append(found, c.slowLoops(st.Body)...)
 			}
 		case ir.ForStmt:
-			if c.planFor(st).strip != nil {
+			if c.runsInStrips(st) {
 				continue
 			}
 			if inside := c.slowLoops(st.Body); len(inside) > 0 {
@@ -314,6 +314,11 @@ func (c *compiler) slowLoops(list []*ir.Stmt) (found []SlowLoop) {
 		}
 	}
 	return found
+}
+
+// runsInStrips reports whether the `for` st runs in strips, in one of the ways of forLoop.
+func (c *compiler) runsInStrips(st *ir.Stmt) bool {
+	return c.planFor(st).strip != nil || c.carriedStrips(st) != nil || c.raggedStrips(st) != nil
 }
 
 // hasFewRounds reports whether a loop is known to have few rounds.
