@@ -187,6 +187,20 @@ func subMulVSV[T ir.Number](d, a []T, s T, c []T) {
 	}
 }
 
+func productSumVSV(d []float64, a []float32, s float32, c []float64) {
+	a, c = a[:len(d)], c[:len(d)]
+	for k := range d {
+		d[k] = c[k] + float64(a[k]*s)
+	}
+}
+
+func productSumVVV(d []float64, a, b []float32, c []float64) {
+	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
+	for k := range d {
+		d[k] = c[k] + float64(a[k]*b[k])
+	}
+}
+
 func convertV[A, T ir.Number](d []T, a []A) {
 	a = a[:len(d)]
 	for k := range d {

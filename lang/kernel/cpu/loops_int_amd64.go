@@ -1,6 +1,6 @@
 package cpu
 
-// Loops of integers with vector instructions, and conversions (SSE2, which every amd64 machine has).
+// Loops of integers and of two types with vector instructions (SSE2, which every amd64 machine has).
 
 import (
 	"math"
@@ -96,6 +96,12 @@ func i8ToI16(d, a, b, c unsafe.Pointer, s, t float64, n int)
 //go:noescape
 func i16ToI8(d, a, b, c unsafe.Pointer, s, t float64, n int)
 
+//go:noescape
+func addProductVSV(d, a, b, c unsafe.Pointer, s, t float64, n int)
+
+//go:noescape
+func addProductVVV(d, a, b, c unsafe.Pointer, s, t float64, n int)
+
 // speedUpInts is speedUp for integers of 16, 32 and 64 bits.
 func speedUpInts[T ir.Integer](l *loops[T]) {
 	switch unsafe.Sizeof(T(0)) {
@@ -170,4 +176,19 @@ func conversion[A, T ir.Number](rest func(d []T, a []A)) func(d []T, a []A) {
 		f(startOf(d), startOf(a), nil, nil, 0, 0, n)
 		rest(d[16*n:], a[16*n:])
 	}
+}
+
+// productSums returns the loops c + a*s and c + a*b of products of f32 that are added as f64.
+func productSums() (vsv func(d []float64, a []float32, s float32, c []float64), vvv func(d []float64, a, b []float32, c []float64)) {
+	return func(d []float64, a []float32, s float32, c []float64) {
+			a, c = a[:len(d)], c[:len(d)]
+			n := len(d) / 8
+			addProductVSV(startOf(d), startOf(a), nil, startOf(c), float64(s), 0, n)
+			productSumVSV(d[8*n:], a[8*n:], s, c[8*n:])
+		}, func(d []float64, a, b []float32, c []float64) {
+			a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
+			n := len(d) / 8
+			addProductVVV(startOf(d), startOf(a), startOf(b), startOf(c), 0, 0, n)
+			productSumVVV(d[8*n:], a[8*n:], b[8*n:], c[8*n:])
+		}
 }

@@ -462,3 +462,52 @@ loop:
 	JNZ loop
 done:
 	RET
+
+// d = c + f64(a*s) and d = c + f64(a*b) of n times 8 values: a and b are f32, c and d f64.
+
+#define ADDPRODUCT \
+	CVTPS2PD X0, X2; \
+	UNPCKHPD X0, X0; \
+	CVTPS2PD X0, X3; \
+	CVTPS2PD X1, X4; \
+	UNPCKHPD X1, X1; \
+	CVTPS2PD X1, X5; \
+	MOVUPS (R8), X8; \
+	MOVUPS 16(R8), X9; \
+	MOVUPS 32(R8), X10; \
+	MOVUPS 48(R8), X11; \
+	ADDPD X8, X2; \
+	ADDPD X9, X3; \
+	ADDPD X10, X4; \
+	ADDPD X11, X5; \
+	ADDQ $64, R8; \
+	STORE(X2, X3, X4, X5)
+
+TEXT ·addProductVSV(SB), NOSPLIT, $0-56
+	POINTERS
+	CVTSD2SS s+32(FP), X12
+	SHUFPS $0, X12, X12
+loop:
+	MOVUPS (SI), X0
+	MOVUPS 16(SI), X1
+	ADDQ $32, SI
+	MULPS X12, X0
+	MULPS X12, X1
+	ADDPRODUCT
+done:
+	RET
+
+TEXT ·addProductVVV(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	MOVUPS (SI), X0
+	MOVUPS 16(SI), X1
+	MOVUPS (DX), X6
+	MOVUPS 16(DX), X7
+	ADDQ $32, SI
+	ADDQ $32, DX
+	MULPS X6, X0
+	MULPS X7, X1
+	ADDPRODUCT
+done:
+	RET

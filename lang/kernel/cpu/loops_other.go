@@ -12,3 +12,8 @@ func shiftRight[T ir.Integer](count int, rest func(d, a []T)) func(d, a []T) { r
 
 // conversion returns rest.
 func conversion[A, T ir.Number](rest func(d []T, a []A)) func(d []T, a []A) { return rest }
+
+// productSums returns the plain loops.
+func productSums() (vsv func(d []float64, a []float32, s float32, c []float64), vvv func(d []float64, a, b []float32, c []float64)) {
+	return productSumVSV, productSumVVV
+}

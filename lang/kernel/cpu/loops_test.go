@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -179,6 +180,43 @@ func sameShift[T ir.Integer](t *testing.T, count int) {
 	for k, x := range a {
 		if want := x >> count; got[k] != want && T(1)<<count > 0 {
 			t.Fatalf("%T, %d: %d is %d, want %d", x, count, x, got[k], want)
+		}
+	}
+}
+
+// TestProductSums compares the sums of products of this machine with the plain ones.
+func TestProductSums(t *testing.T) {
+	vsv, vvv := productSums()
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 40 {
+		for shift := range 3 {
+			a, b, c := make([]float32, n+shift), make([]float32, n+shift), make([]float64, n+shift)
+			for k := range a {
+				a[k], b[k], c[k] = float32(r.NormFloat64()), float32(r.NormFloat64()), r.NormFloat64()
+			}
+			for name, run := range map[string]func(d []float64, fast bool){
+				"c + a*s": func(d []float64, fast bool) {
+					f := productSumVSV
+					if fast {
+						f = vsv
+					}
+					f(d, a[shift:], 0.3, c[shift:])
+				},
+				"c + a*b": func(d []float64, fast bool) {
+					f := productSumVVV
+					if fast {
+						f = vvv
+					}
+					f(d, a[shift:], b[shift:], c[shift:])
+				},
+			} {
+				got, want := make([]float64, n+3), make([]float64, n+3)
+				run(got[:n], true)
+				run(want[:n], false)
+				if !slices.EqualFunc(got, want, sameBits[float64]) {
+					t.Fatalf("%s of %d at %d: %v, want %v", name, n, shift, got, want)
+				}
+			}
 		}
 	}
 }

@@ -487,7 +487,7 @@ func allInBounds(m *machine, n int, list []*stripAccess) bool {
 
 // Operations that often occur together and run as one loop.
 
-// fusedLoop compiles a*b+c, a*b-c, c-a*b, a+b+c and (a+b)*s to one loop. It returns nil if e is
+// fusedLoop compiles a*b+c, a*b-c, c-a*b, a+b+c and (a+b)*s to one loop, and c plus a product of f32 as f64. It returns nil if e is
 // none of them.
 func fusedLoop[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	// inner reports whether x is an operation op with varying values
@@ -507,6 +507,10 @@ func fusedLoop[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 		return nil
 	case ir.OpAdd:
 		switch {
+		case inner(y, ir.OpConvert) && isProductF32(y.X[0]) && e.Type == ir.F64:
+			return any(productSum(s, y.X[0], x, t)).(vec[T])
+		case inner(x, ir.OpConvert) && isProductF32(x.X[0]) && e.Type == ir.F64:
+			return any(productSum(s, x.X[0], y, t)).(vec[T])
 		case inner(y, ir.OpMul):
 			return multiplyAdd[T](s, y, x, t, plusProduct)
 		case inner(x, ir.OpMul):
@@ -523,6 +527,39 @@ func fusedLoop[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 		return multiplyAdd[T](s, x, y, t, productMinus)
 	}
 	return nil
+}
+
+func isProductF32(e *ir.Expr) bool { return e.Op == ir.OpMul && e.Type == ir.F32 }
+
+// productSum compiles c, of f64, plus the product mul of f32.
+func productSum(s *stripCompiler, mul, c *ir.Expr, t int) vec[float64] {
+	a, b := mul.X[0], mul.X[1]
+	if s.isUniform(a) {
+		a, b = b, a
+	}
+	vsv, vvv := productSums()
+	vc, va := numbers[float64](s, c, t), numbers[float32](s, a, t+1)
+	if s.isUniform(b) {
+		sb := scalarOf[float32](s.c, b)
+		return func(m *machine, n int, mask []bool, dst []float64) []float64 {
+			c, a := vc(m, n, mask, nil), va(m, n, mask, nil)
+			if dst == nil {
+				dst = strip[float64](m, t, n)
+			}
+			vsv(dst[:n], a, sb(m), c)
+			return dst
+		}
+	}
+	vb := numbers[float32](s, b, t+2)
+	return func(m *machine, n int, mask []bool, dst []float64) []float64 {
+		c, a := vc(m, n, mask, nil), va(m, n, mask, nil)
+		b := vb(m, n, mask, nil)
+		if dst == nil {
+			dst = strip[float64](m, t, n)
+		}
+		vvv(dst[:n], a, b, c)
+		return dst
+	}
 }
 
 func sumTimes[T ir.Number](s *stripCompiler, a, b, f *ir.Expr, t int) vec[T] {
