@@ -10,6 +10,7 @@ import (
 type nest struct {
 	proved map[*ir.Expr]bool // elements that are in bounds if the check of the nest holds
 	holds  value             // whether it does
+	top    *ir.Stmt          // the loop, if it is one statement
 }
 
 // span is the range of an int in all rounds of a nest, both ends included.
@@ -43,6 +44,9 @@ func (w *writer) inNest(list []*ir.Stmt, fold *ir.Expr, p place, inner func(p pl
 	pr.stmts(list)
 	pr.expr(fold)
 	w.nest = &nest{proved: pr.proved(), holds: pr.holds}
+	if len(list) == 1 {
+		w.nest.top = list[0]
+	}
 	p.checked = !pr.holds.isConstant()
 	inner(p)
 	w.nest = nil
@@ -144,8 +148,8 @@ func (pr *prover) element(at *ir.Expr) {
 		if at.Op == ir.OpLoad {
 			size = value{name: pr.w.operand(at.Operand).dim[axis], typ: ir.I64}
 		}
-		pr.require(pr.w.compare("icmp ult", s.lo, size))
-		pr.require(pr.w.compare("icmp ult", s.hi, size))
+		pr.require(pr.w.compare("icmp sge", s.lo, intValue(0)))
+		pr.require(pr.w.compare("icmp slt", s.hi, size))
 	}
 }
 

@@ -86,7 +86,7 @@ func (w *writer) innerFor(st *ir.Stmt, p place) {
 	w.branch(holds.name, fast, slow)
 	w.start(fast)
 	maps.Copy(found, outer.proved)
-	w.nest = &nest{proved: found, holds: outer.holds}
+	w.nest = &nest{proved: found, holds: outer.holds, top: outer.top}
 	w.forStmt(st, lo, hi, place{})
 	w.nest = outer
 	w.jump(end)
@@ -188,6 +188,80 @@ func (w *writer) trips(lo, hi value, closed bool) value {
 // loop runs body with 0 to n-1. cost is that of a round; innermost, that no loop is in it,
 // whose rounds would look at the budget.
 func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
+	w.unrolledLoop(n, innermost, cost, 1, body)
+}
+
+// twiceCost bounds the cost of a round of a nest in scalar code that has a form without checks for
+// itself.
+const twiceCost = 64
+
+// smallCost bounds the cost of a round of a loop in scalar code that is written several times, and
+// unrolled is how often. LLVM does that where all elements are known to be in bounds, or makes vectors.
+const (
+	smallCost = 24
+	unrolled  = 4
+)
+
+// unrolls reports whether a loop is to be written several times.
+func (w *writer) unrolls(st *ir.Stmt, cost int, p place) bool {
+	return p.lanes == nil && !p.checked && w.thread == nil && cost <= smallCost && !hasLoops(st.Body, nil) &&
+		workOf(st.Body, nil).calls == 0 && w.checks(st.Body)
+}
+
+// checks reports whether elements in a block are checked where no nest is.
+func (w *writer) checks(list []*ir.Stmt) bool {
+	found := false
+	element := func(x *ir.Expr) {
+		found = found || x.Op == ir.OpLoad && len(x.X) > 0 && !w.inBounds(x) || x.Op == ir.OpElement && !w.always(x) && !w.inBounds(x)
+	}
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		if st.Kind == ir.StoreStmt || st.Kind == ir.ElementStmt {
+			element(w.elementOf(st))
+		}
+		st.Exprs(func(e *ir.Expr) { ir.WalkExpr(e, func(x *ir.Expr) bool { element(x); return true }) })
+	})
+	return found
+}
+
+// few writes a loop from lo to end-1: a form for few rounds, which looks at the budget once, and what
+// many writes for others. A row of 8 elements of a sparse matrix takes 4.7 ns on znver5 instead of 6.1.
+func (w *writer) few(lo, end value, cost int, round func(i value), many func()) {
+	some, few, other, done := w.label("some"), w.label("few"), w.label("many"), w.label("done")
+	w.branch(w.compare("icmp slt", lo, end).name, some, other)
+	w.start(some)
+	n := w.binary("sub", end, lo)
+	w.branch(w.compare("icmp ule", n, intValue(w.part(cost))).name, few, other)
+	w.start(few)
+	k := w.alloca("i64")
+	w.emit("store i64 %s, ptr %s", lo.name, k)
+	several, in, last, out := w.label("loop"), w.label("rounds"), w.label("loop"), w.label("end")
+	w.jump(several)
+	w.start(several)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp uge", w.binary("sub", end, at), intValue(unrolled)).name, in, last)
+	w.start(in)
+	for c := range unrolled {
+		round(w.binary("add", at, intValue(int64(c))))
+	}
+	w.emit("store i64 %s, ptr %s", w.binary("add", at, intValue(unrolled)).name, k)
+	w.jump(several)
+	w.start(last)
+	w.counted(k, "1", end, round)
+	w.jump(out)
+	w.start(out)
+	w.spend(w.binary("mul", n, intValue(int64(cost))))
+	w.jump(done)
+	w.start(other)
+	many()
+	w.jump(done)
+	w.start(done)
+}
+
+// part returns the rounds of a loop between two looks at the budget.
+func (w *writer) part(cost int) int64 { return int64(max(shortLoop, budget/8/max(cost, 1))) }
+
+// unrolledLoop is loop with copies of the rounds one after another.
+func (w *writer) unrolledLoop(n value, innermost bool, cost, copies int, body func(k value)) {
 	var rounds int64
 	fixed := false
 	if n.isConstant() {
@@ -205,8 +279,7 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 		})
 		return
 	}
-	// rounds between two looks at the budget
-	part := intValue(int64(max(shortLoop, budget/8/max(cost, 1))))
+	part := intValue(w.part(cost))
 	head, in, out := w.label("part"), w.label("rounds"), w.label("done")
 	w.jump(head)
 	w.start(head)
@@ -216,7 +289,16 @@ func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
 	rest := w.binary("sub", n, at)
 	less := w.compare("icmp ult", rest, part)
 	rest = w.choose(less, rest, part)
-	w.counted(k, "1", w.binary("add", at, rest), body)
+	end := w.binary("add", at, rest)
+	if copies > 1 {
+		step := intValue(int64(copies))
+		w.counted(k, step.name, w.binary("sub", end, w.binary("urem", rest, step)), func(at value) {
+			for i := range copies {
+				body(w.binary("add", at, intValue(int64(i))))
+			}
+		})
+	}
+	w.counted(k, "1", end, body)
 	w.spend(w.binary("mul", rest, intValue(int64(cost))))
 	w.jump(head)
 	w.start(out)
@@ -298,10 +380,26 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 		return
 	}
 	if lo.width == 0 && hi.width == 0 {
-		w.loop(w.trips(lo, hi, r.Closed), innermost, c, func(k value) {
-			w.set(r.Slot, w.binary("add", lo, k))
+		round := func(i value) {
+			w.set(r.Slot, i)
 			w.stmts(st.Body, p)
-		})
+		}
+		several, copies := w.unrolls(st, c, p), 1
+		if several && w.nest.top == st {
+			copies = unrolled
+		}
+		rounds := func() {
+			w.unrolledLoop(w.trips(lo, hi, r.Closed), innermost, c, copies, func(k value) { round(w.binary("add", lo, k)) })
+		}
+		if !several || w.nest.top == st || hi.isConstant() && lo.isConstant() {
+			rounds()
+			return
+		}
+		end := hi
+		if r.Closed {
+			end = w.binary("add", hi, intValue(1)) // the smallest int after the largest
+		}
+		w.few(lo, end, c, round, rounds)
 		return
 	}
 	// every lane has a range of its own
@@ -472,7 +570,20 @@ func (w *writer) each(st *ir.Stmt, p place) {
 				why = "loops of its rounds have ranges and elements of their own"
 			}
 			w.note(st.Head, "one round at a time (%s), %v", why, workOf(st.Body, nil))
-			w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) })
+			inOrder := func(p place) { w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) }) }
+			if p.checked && p.lanes == nil && w.thread == nil && w.nest.top == st && c <= twiceCost {
+				fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
+				w.branch(w.nest.holds.name, fast, slow)
+				w.start(fast)
+				inOrder(place{})
+				w.jump(end)
+				w.start(slow)
+				inOrder(p)
+				w.jump(end)
+				w.start(end)
+				return
+			}
+			inOrder(p)
 			return
 		}
 		l := newLanes(w.fn, st.Domain[axis].Slot, 0, st.Body)
