@@ -343,7 +343,8 @@ func TestWritersWaitForCopies(t *testing.T) {
 	}
 }
 
-// A hint about a part whose view has ended meets a fragment that is larger.
+// A hint about a part whose view has ended meets a fragment that is larger, and brings the
+// one behind it, which is not.
 func TestHintAfterItsViewEnded(t *testing.T) {
 	g, _ := twoNodes(t, 100)
 	h, x := vector(t, g, 10, 1)
@@ -353,13 +354,14 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 	}
 	g.EndView(v, nil)
 	sub := g.Lock()
-	if !h.tidy(sub) {
-		t.Error("the fragments are not one again")
-	}
+	h.tidy(sub)
 	sub.Unlock()
-	prefetch(g, v.Parts[0], 1)
-	if n, bytes := copied(g); n != 0 {
-		t.Errorf("%d bytes copied to memory for half of them", bytes)
+	if _, err := g.Partition(h, ViewOptions{}, filter.BlockSizes([]int{8, 2})); err != nil {
+		t.Fatal(err)
+	}
+	prefetch(g, v.Parts[1], 1)
+	if n, bytes := copied(g); n != 1 || bytes != 2*8 {
+		t.Errorf("%d copies of %d bytes, want the last two elements", n, bytes)
 	}
 	runOn(t, 1, 1, h)
 	gathered(t, h, x, 2)

@@ -6,7 +6,7 @@
 // as the sizes allow: the first n mod p of p parts have one element more. With a halo
 // of h the parent carries a border of h elements at both ends of each axis that is split,
 // only what is inside is shared out, and each part has h elements more on both sides,
-// so parts overlap by 2h. Functions that make filters accept any arguments: what does
+// so parts overlap by 2h. Inside leaves such a border out, and Within splits a box of the data. Functions that make filters accept any arguments: what does
 // not fit the data is an [*Error] of Split, with the numbers at fault.
 //
 // A Filter is immutable and safe for concurrent use. Splitting the same
@@ -44,6 +44,11 @@ type lazy interface {
 // Lazy is f.Split with a function that describes part i in p, for a filter of this
 // package; of others ok is false.
 func Lazy(f Filter, parent iface.Desc) (dims []int, part func(i int, p *Part), ok bool, err error) {
+	if w, ok := f.(*within); ok {
+		if _, ok := w.f.(lazy); !ok {
+			return nil, nil, false, nil
+		}
+	}
 	if l, ok := f.(lazy); ok {
 		dims, part, err = l.lazy(parent)
 		return dims, part, true, err
@@ -160,7 +165,7 @@ func (s *Split) Check(parent iface.Desc) error {
 // Filters as text.
 
 // Text writes filters that are applied in turn as scripts do, with these numbers of
-// parts: "rows(4) then cols(2)". Halos and sizes are left out, and pick has its own arguments.
+// parts: "rows(4) then cols(2)". Halos, borders and sizes are left out, and pick has its own arguments.
 func Text(fs []Filter, dims []int) string {
 	var each []string
 	for k, f := range fs {
@@ -176,6 +181,9 @@ func Text(fs []Filter, dims []int) string {
 			name = "blocks"
 		}
 		args := strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:n]), " ", ", "), "[]")
+		if w, ok := f.(*within); ok {
+			f = w.f
+		}
 		switch s := f.(type) {
 		case *slabs:
 			switch name {
@@ -208,7 +216,7 @@ const (
 	TooManyParts                 // more parts than elements, or than MaxParts
 	BadSize                      // a size below 1
 	SumMismatch                  // the sizes do not add up to the length
-	BadHalo                      // a negative halo, or one that leaves no inside
+	BadHalo                      // a negative halo or border, or one that leaves no inside
 	BadAxis                      // an axis that the data does not have
 	BadRange                     // a range outside the axis, or an empty one
 )
@@ -218,7 +226,7 @@ const (
 type Error struct {
 	Kind   Kind
 	Filter string // name of the filter in the language
-	Arg    string // name of the argument at fault: "p", "q", "sizes", "halo", "k", "range"; "" for the data itself
+	Arg    string // name of the argument at fault: "p", "q", "sizes", "halo", "inside", "k", "range", "slice"; "" for the data itself
 	Got    int    // the value at fault: a number of parts, a size, a sum, a halo, an axis
 	Want   int    // what it was held against: the number of elements, the smallest size, the rank
 	Index  int    // place in sizes (BadSize), -1 elsewhere

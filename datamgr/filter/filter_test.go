@@ -52,6 +52,19 @@ func boxes(s Split, rank int) []string {
 	return out
 }
 
+// firstAndLast is a filter as programs write them.
+type firstAndLast struct{}
+
+func (firstAndLast) Name() string { return "ends" }
+
+func (firstAndLast) Split(d iface.Desc) (Split, error) {
+	n := d.Dim[0]
+	return Split{Dims: []int{2}, Parts: []Part{
+		{Hi: [iface.MaxRank]int{1}, Drop: -1},
+		{Lo: [iface.MaxRank]int{n - 1}, Hi: [iface.MaxRank]int{n}, Drop: -1},
+	}}, nil
+}
+
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -71,6 +84,18 @@ func TestParts(t *testing.T) {
 		{"cols", Cols(2, 0), matrix(2, 5), []int{2}, []string{"0..2,0..3", "0..2,3..5"}},
 		{"col sizes with halo", ColSizes([]int{1, 2}, 1), matrix(1, 5), []int{2}, []string{"0..1,0..3", "0..1,1..5"}},
 		{"tiles", Tiles(2, 2, 0), matrix(3, 4), []int{2, 2}, []string{"0..2,0..2", "0..2,2..4", "2..3,0..2", "2..3,2..4"}},
+		{"inside", Inside(1, Blocks(3)), vector(10), []int{3}, []string{"1..4", "4..7", "7..9"}},
+		{"inside and sizes", Inside(2, BlockSizes([]int{1, 4})), vector(9), []int{2}, []string{"2..3", "3..7"}},
+		{"inside and halo", Inside(3, BlocksHalo(2, 1)), vector(10), []int{2}, []string{"2..6", "4..8"}},
+		{"tiles inside", Inside(1, Tiles(2, 1, 0)), matrix(5, 4), []int{2, 1}, []string{"1..3,1..3", "3..4,1..3"}},
+		{"rows inside", Inside(1, Rows(2, 0)), matrix(4, 2), []int{2}, []string{"1..2,0..2", "2..3,0..2"}},
+		{"planes inside", Inside(1, Axis(2, 1, 0)), block(1, 2, 4), []int{1}, []string{"0..1,0..2,1..3"}},
+		{"blocks of a slice", Within([]int{2}, []int{9}, Blocks(3)), vector(10), []int{3}, []string{"2..5", "5..7", "7..9"}},
+		{"tiles of a slice", Within([]int{1, 0}, []int{3, 4}, Tiles(2, 2, 0)), matrix(4, 5), []int{2, 2}, []string{"1..2,0..2", "1..2,2..4", "2..3,0..2", "2..3,2..4"}},
+		{"halo in a slice", Within([]int{1}, []int{8}, BlocksHalo(2, 1)), vector(9), []int{2}, []string{"1..6", "4..8"}},
+		{"pick from a slice", Within([]int{1, 1}, []int{3, 3}, Pick(0)), matrix(4, 4), []int{2}, []string{"1..2,1..3", "2..3,1..3"}},
+		{"slice of a slice", Within([]int{1}, []int{8}, Within([]int{1}, []int{5}, Blocks(2))), vector(9), []int{2}, []string{"2..4", "4..6"}},
+		{"a filter of others in a slice", Within([]int{3}, []int{7}, firstAndLast{}), vector(9), []int{2}, []string{"3..4", "6..7"}},
 		{"tiles with halo", Tiles(2, 1, 1), matrix(4, 3), []int{2, 1}, []string{"0..3,0..3", "1..4,0..3"}},
 		{"pick rows", Pick(0), matrix(2, 3), []int{2}, []string{"0..1,0..3", "1..2,0..3"}},
 		{"pick columns", PickRange(1, 1, 3), matrix(2, 4), []int{2}, []string{"0..2,1..2", "0..2,2..3"}},
@@ -104,6 +129,7 @@ func TestText(t *testing.T) {
 		{[]Filter{Axis(1, 2, 0), Pick(0)}, []int{2, 8}, "axis(1, 2) then pick(0)"},
 		{[]Filter{Pick(1)}, []int{5}, "pick(1)"},
 		{[]Filter{Rows(2, 0), PickRange(1, 2, 4)}, []int{2, 2}, "rows(2) then pick(1, 2..4)"},
+		{[]Filter{Within([]int{0, 0, 0}, []int{2, 3, 4}, Axis(1, 2, 0))}, []int{2}, "axis(1, 2)"},
 	} {
 		if got := Text(c.by, c.dims); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
@@ -269,6 +295,21 @@ func TestErrors(t *testing.T) {
 		{PickRange(0, -1, 3), vector(10), BadRange, "range", -1, 10, "`pick` got the range -1..3, and axis 0 has 10 elements"},
 		{PickRange(0, 4, 4), vector(10), BadRange, "range", 4, 4, "`pick` got the range 4..4, which is empty"},
 		{PickRange(0, 6, math.MinInt), vector(10), BadRange, "range", math.MinInt, 6, "`pick` got the range 6..-9223372036854775808, which is empty"},
+		{Inside(-1, Blocks(2)), vector(10), BadHalo, "inside", -1, 0, "`blocks` needs an `inside` of 0 or more, and got -1"},
+		{Inside(6, Rows(1, 0)), matrix(10, 1), BadHalo, "inside", 6, 5, "a border of 6 at both ends does not fit into 10 rows"},
+		{Inside(math.MaxInt, Rows(1, 0)), matrix(10, 1), BadHalo, "inside", math.MaxInt, 5, "a border of 9223372036854775807 at both ends does not fit into 10 rows"},
+		{Inside(1, Tiles(1, 1, 2)), matrix(10, 10), BadHalo, "halo", 2, 1, "a halo of 2 does not fit into a border of 1"},
+		{Inside(1, Blocks(9)), vector(10), TooManyParts, "p", 9, 8, "`blocks` cannot make 9 parts of 8 elements inside the border"},
+		{Inside(1, BlockSizes([]int{5})), vector(6), SumMismatch, "sizes", 5, 4, "the parts cover 5 of 4 elements inside the border"},
+		{Inside(1, Halves()), vector(6), BadHalo, "inside", 0, 0, "`halves` has no border; leave `inside` out"},
+		{Inside(1, Pick(0)), vector(6), BadHalo, "inside", 0, 0, "`pick` has no border; leave `inside` out"},
+		{Within([]int{1}, []int{3}, Rows(1, 0)), matrix(4, 4), BadRange, "slice", 1, 2, "a slice of 1 range, and the data is a matrix[f64] 4 x 4"},
+		{Within([]int{2}, []int{11}, Blocks(2)), vector(10), BadRange, "slice", 11, 10, "the range 2..11 of the slice leaves axis 0, which has 10 elements"},
+		{Within([]int{0, -1}, []int{2, 2}, Rows(1, 0)), matrix(4, 4), BadRange, "slice", -1, 4, "the range -1..2 of the slice leaves axis 1, which has 4 elements"},
+		{Within([]int{4}, []int{4}, Blocks(1)), vector(10), BadRange, "slice", 4, 4, "the range 4..4 of the slice is empty"},
+		{Within([]int{4}, []int{math.MinInt}, Blocks(1)), vector(10), BadRange, "slice", math.MinInt, 4, "the range 4..-9223372036854775808 of the slice is empty"},
+		{Within([]int{2}, []int{5}, Blocks(4)), vector(10), TooManyParts, "p", 4, 3, "`blocks` cannot make 4 parts of 3 elements"},
+		{Within([]int{2}, []int{5}, Rows(4, 0)), vector(10), WrongKind, "", int(iface.Vector), int(iface.Matrix), "`rows` splits matrices, and the data is a vector[i64] of 3"},
 		{Pick(0), vector(MaxParts + 1), TooManyParts, "range", MaxParts + 1, MaxParts, "`pick` makes at most 4194304 parts, and got 4194305"},
 	} {
 		_, err := c.f.Split(c.of)
@@ -287,6 +328,56 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: index %d", e, e.Index)
 		}
 	}
+}
+
+// tooFar is a filter whose part leaves the data that it splits.
+type tooFar struct{ firstAndLast }
+
+func (tooFar) Split(d iface.Desc) (Split, error) {
+	return Split{Dims: []int{1}, Parts: []Part{{Hi: [iface.MaxRank]int{d.Dim[0] + 1}, Drop: -1}}}, nil
+}
+
+// TestSliceHoldsParts: a part that leaves the slice is refused, also where the whole has
+// room for it.
+func TestSliceHoldsParts(t *testing.T) {
+	if _, err := Within([]int{1}, []int{3}, tooFar{}).Split(vector(9)); err == nil {
+		t.Error("a part outside the slice was accepted")
+	}
+}
+
+// TestInsideIsPartnerOfHalo: a part inside a border is the part of that halo without it.
+func TestInsideIsPartnerOfHalo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(0, 3).Draw(t, "k")
+		p, q := rapid.IntRange(1, 6).Draw(t, "p"), rapid.IntRange(1, 6).Draw(t, "q")
+		d := matrix(2*k+p+rapid.IntRange(0, 9).Draw(t, "rows"), 2*k+q+rapid.IntRange(0, 9).Draw(t, "cols"))
+		for _, c := range []struct {
+			halo, inside Filter
+			axes         []int
+		}{
+			{Tiles(p, q, k), Inside(k, Tiles(p, q, 0)), []int{0, 1}},
+			{Rows(p, k), Inside(k, Rows(p, 0)), []int{0}},
+			{Cols(q, k), Inside(k, Cols(q, 0)), []int{1}},
+		} {
+			near, err := c.halo.Split(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := c.inside.Split(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range near.Parts {
+				for _, a := range c.axes {
+					near.Parts[i].Lo[a] += k
+					near.Parts[i].Hi[a] -= k
+				}
+			}
+			if diff := cmp.Diff(near, own); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
 }
 
 // TestSizesAreCopied: a filter does not change when its caller's list does.

@@ -4,6 +4,7 @@ package filter
 
 import (
 	"math"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -22,45 +23,45 @@ func Halves() Filter {
 // BlocksHalo splits the n-2·halo elements inside a vector into p parts, each
 // with halo elements more on both sides.
 func BlocksHalo(p, halo int) Filter {
-	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{arg: "p", p: p, halo: halo, unit: "elements"}}
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "elements"}}
 }
 
 // BlockSizesHalo is BlocksHalo with the sizes of the insides given.
 func BlockSizesHalo(sizes []int, halo int) Filter {
-	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{sizes: own(sizes), halo: halo, unit: "elements"}}
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "elements"}}
 }
 
 // Rows splits a matrix into p slabs of rows, each with halo rows more above
 // and below; the rows inside are shared out as Blocks does.
 func Rows(p, halo int) Filter {
-	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{arg: "p", p: p, halo: halo, unit: "rows"}}
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "rows"}}
 }
 
 // RowSizes is Rows with the numbers of rows inside given.
 func RowSizes(sizes []int, halo int) Filter {
-	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{sizes: own(sizes), halo: halo, unit: "rows"}}
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "rows"}}
 }
 
 // Cols splits a matrix into p strips of columns, each with halo columns more
 // on the left and right.
 func Cols(p, halo int) Filter {
-	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{arg: "p", p: p, halo: halo, unit: "columns"}}
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "columns"}}
 }
 
 // ColSizes is Cols with the numbers of columns inside given.
 func ColSizes(sizes []int, halo int) Filter {
-	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, unit: "columns"}}
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "columns"}}
 }
 
 // Axis splits a block along axis k, counted from 0, into p slabs, each with halo
 // planes more on both sides; the planes inside are shared out as Blocks does.
 func Axis(k, p, halo int) Filter {
-	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{arg: "p", p: p, halo: halo, unit: "planes"}}
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "planes"}}
 }
 
 // AxisSizes is Axis with the numbers of planes inside given.
 func AxisSizes(k int, sizes []int, halo int) Filter {
-	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{sizes: own(sizes), halo: halo, unit: "planes"}}
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "planes"}}
 }
 
 type slabs struct {
@@ -114,8 +115,8 @@ func wantKind(name string, parent iface.Desc, kind iface.Kind) *Error {
 // every tile.
 func Tiles(p, q, halo int) Filter {
 	return &tiles{
-		rows: cut{arg: "p", p: p, halo: halo, unit: "rows"},
-		cols: cut{arg: "q", p: q, halo: halo, unit: "columns"},
+		rows: cut{arg: "p", p: p, halo: halo, border: halo, unit: "rows"},
+		cols: cut{arg: "q", p: q, halo: halo, border: halo, unit: "columns"},
 	}
 }
 
@@ -154,6 +155,127 @@ func (f *tiles) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 		*t = Part{Drop: -1}
 		t.Lo[0], t.Hi[0] = r.lo, r.hi
 		t.Lo[1], t.Hi[1] = c.lo, c.hi
+	}, nil
+}
+
+// Inside and Within: a filter on less than all of the data.
+
+// Inside returns f with a border of k elements at both ends of each axis that f splits,
+// whatever its halo, which may be k at most: what is inside is shared out, and the border
+// is in no part but by a halo. So Inside(k, Tiles(p, q, 0)) has the elements that tiles of
+// a halo of k have without their halo. f is Blocks, Rows, Cols, Axis or Tiles; other
+// filters have no border, and Split says so.
+func Inside(k int, f Filter) Filter {
+	switch f := f.(type) {
+	case *slabs:
+		if f.name != "halves" {
+			in := *f
+			in.cut.border, in.cut.inside = k, true
+			return &in
+		}
+	case *tiles:
+		in := *f
+		in.rows.border, in.rows.inside = k, true
+		in.cols.border, in.cols.inside = k, true
+		return &in
+	}
+	return borderless{f}
+}
+
+// borderless is a filter that got an Inside and has no border.
+type borderless struct{ Filter }
+
+func (f borderless) Split(iface.Desc) (Split, error) {
+	return Split{}, fail(BadHalo, f.Name(), "inside", "elements", 0, 0, "`%s` has no border; leave `inside` out", f.Name())
+}
+
+// Within returns f for a box of the data only: the indices lo[k] ≤ i < hi[k] along each
+// axis k. f splits the box as if it were all of the data; parts keep their place in the
+// whole. lo and hi have one number for each axis of the data.
+func Within(lo, hi []int, f Filter) Filter {
+	return &within{lo: own(lo), hi: own(hi), f: f}
+}
+
+// IsSlice reports whether f is a filter by Within.
+func IsSlice(f Filter) bool {
+	_, ok := f.(*within)
+	return ok
+}
+
+type within struct {
+	lo, hi []int
+	f      Filter
+}
+
+func (w *within) Name() string { return w.f.Name() }
+
+// box returns the box as a part of the parent.
+func (w *within) box(parent iface.Desc) (box Part, err error) {
+	rank := int(parent.Rank)
+	if len(w.lo) != rank || len(w.hi) != rank {
+		return box, fail(BadRange, w.Name(), "slice", "elements", len(w.lo), rank,
+			"a slice of %s, and the data is a %v", count(len(w.lo), "ranges"), &parent)
+	}
+	box.Drop = -1
+	for k := range rank {
+		a, b, n := w.lo[k], w.hi[k], parent.Dim[k]
+		if a < 0 || b > n || a > n {
+			got := b
+			if a < 0 || a > n {
+				got = a
+			}
+			return box, fail(BadRange, w.Name(), "slice", "elements", got, n,
+				"the range %d..%d of the slice leaves axis %d, which has %s", a, b, k, count(n, "elements"))
+		}
+		if a >= b {
+			return box, fail(BadRange, w.Name(), "slice", "elements", b, a, "the range %d..%d of the slice is empty", a, b)
+		}
+		box.Lo[k], box.Hi[k] = a, b
+	}
+	return box, nil
+}
+
+// move makes a part of the box a part of the parent.
+func (w *within) move(p *Part) {
+	for k, lo := range w.lo {
+		p.Lo[k] += lo
+		p.Hi[k] += lo
+	}
+}
+
+func (w *within) Split(parent iface.Desc) (Split, error) {
+	box, err := w.box(parent)
+	if err != nil {
+		return Split{}, err
+	}
+	slice := box.Desc(parent)
+	s, err := w.f.Split(slice)
+	if err == nil {
+		err = s.Check(slice)
+	}
+	if err != nil {
+		return Split{}, err
+	}
+	s.Parts = slices.Clone(s.Parts) // a filter of others may keep them
+	for i := range s.Parts {
+		w.move(&s.Parts[i])
+	}
+	return s, nil
+}
+
+// lazy is there for a lazy filter only, see Lazy.
+func (w *within) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
+	box, err := w.box(parent)
+	if err != nil {
+		return nil, nil, err
+	}
+	dims, part, _, err := Lazy(w.f, box.Desc(parent))
+	if err != nil {
+		return nil, nil, err
+	}
+	return dims, func(i int, p *Part) {
+		part(i, p)
+		w.move(p)
 	}, nil
 }
 
@@ -226,6 +348,9 @@ type cut struct {
 	sizes []int // nil: p equal parts
 	halo  int
 	unit  string // what is counted along the axis
+
+	border int  // at both ends of the axis: what is between is shared out
+	inside bool // border is that of Inside, and not the halo
 }
 
 // span is a half-open interval.
@@ -236,15 +361,30 @@ func (c *cut) check(name string, n int) *Error {
 	if c.halo < 0 {
 		return fail(BadHalo, name, "halo", c.unit, c.halo, 0, "`%s` needs a halo of 0 or more, and got %d", name, c.halo)
 	}
-	if c.halo > n/2 {
+	if c.inside {
+		switch {
+		case c.border < 0:
+			return fail(BadHalo, name, "inside", c.unit, c.border, 0, "`%s` needs an `inside` of 0 or more, and got %d", name, c.border)
+		case c.border < c.halo:
+			return fail(BadHalo, name, "halo", c.unit, c.halo, c.border, "a halo of %d does not fit into a border of %d", c.halo, c.border)
+		case c.border > n/2:
+			return fail(BadHalo, name, "inside", c.unit, c.border, n/2,
+				"a border of %d at both ends does not fit into %s", c.border, count(n, c.unit))
+		}
+	}
+	if c.border > n/2 {
 		return fail(BadHalo, name, "halo", c.unit, c.halo, n/2,
 			"a halo of %d on both ends does not fit into %s", c.halo, count(n, c.unit))
 	}
-	in := n - 2*c.halo
-	inside := count(in, c.unit)
-	if c.halo > 0 {
-		inside += " inside the halo"
+	in := n - 2*c.border
+	tail := ""
+	switch {
+	case c.border > 0 && c.inside:
+		tail = " inside the border"
+	case c.border > 0:
+		tail = " inside the halo"
 	}
+	inside := count(in, c.unit) + tail
 	if c.sizes == nil {
 		switch {
 		case c.p < 1:
@@ -277,35 +417,33 @@ func (c *cut) check(name string, n int) *Error {
 		sum += s
 	}
 	if sum != in {
-		tail := ""
-		if c.halo > 0 {
-			tail = " inside the halo"
-		}
 		return fail(SumMismatch, name, "sizes", c.unit, sum, in, "the parts cover %d of %s%s", sum, count(in, c.unit), tail)
 	}
 	return nil
 }
 
 // parts cuts 0..n and returns the number of parts and what the i-th one is. With a
-// halo of h the parts share out the n-2h elements inside, and each has h more on
+// border of b the parts share out the n-2b elements inside, and each has the halo more on
 // both sides.
 func (c *cut) parts(name string, n int) (int, func(i int) span, *Error) {
 	if e := c.check(name, n); e != nil {
 		return 0, nil, e
 	}
 	more := 2 * c.halo
+	begin := c.border - c.halo
 	if c.sizes != nil {
 		from := make([]int, len(c.sizes))
-		at := 0
+		at := begin
 		for i, s := range c.sizes {
 			from[i] = at
 			at += s
 		}
 		return len(from), func(i int) span { return span{from[i], from[i] + c.sizes[i] + more} }, nil
 	}
-	q, r := (n-more)/c.p, (n-more)%c.p
+	in := n - 2*c.border
+	q, r := in/c.p, in%c.p
 	return c.p, func(i int) span {
-		lo := i*q + min(i, r)
+		lo := begin + i*q + min(i, r)
 		if i < r {
 			return span{lo, lo + q + 1 + more}
 		}

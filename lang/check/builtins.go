@@ -321,19 +321,6 @@ func numberOf(e iface.Elem) *types.Type {
 	return types.TInt
 }
 
-// literal returns the value of an int literal, with a sign or without.
-func literal(e syntax.Expr) (int64, bool) {
-	switch e := syntax.Unparen(e).(type) {
-	case *syntax.IntLit:
-		return e.Value, true
-	case *syntax.Unary:
-		if v, ok := literal(e.X); ok && e.Op == "-" {
-			return -v, true
-		}
-	}
-	return 0, false
-}
-
 // reducer checks reducer(init = i, combine = c): the only place where names of
 // codelets are values.
 func (c *checker) reducer(e *syntax.Call) *types.Type {

@@ -91,6 +91,7 @@ type checker struct {
 	session *Session                 // nil for files
 
 	outer      map[*syntax.Index]*syntax.Index // of x[i] in x[i][j]: the whole
+	sliced     *syntax.Index                   // what partition splits, which may be x[a..b]
 	unknownArg map[*syntax.Arg]bool            // arguments of constructors that stand for others
 	module     bool                            // imported: declarations only
 	broken     bool                            // some statement did not parse: names may be missing

@@ -779,3 +779,16 @@ func (c *checker) handleHint(d *diag.Diagnostic, es ...syntax.Expr) {
 		}
 	}
 }
+
+// literal returns the value of an int literal, with a sign or without.
+func literal(e syntax.Expr) (int64, bool) {
+	switch e := syntax.Unparen(e).(type) {
+	case *syntax.IntLit:
+		return e.Value, true
+	case *syntax.Unary:
+		if v, ok := literal(e.X); ok && e.Op == "-" {
+			return -v, true
+		}
+	}
+	return 0, false
+}

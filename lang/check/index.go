@@ -28,6 +28,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.outer[inner] = e
 	}
 	before := len(c.diags)
+	whole := c.sliced == e // and not a part of what partition splits
 	t := c.expr(e.X)
 	if t.Kind == types.Range {
 		return c.rangeIndex(e, before)
@@ -51,7 +52,11 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		return t.Of
 	case types.Vector, types.Matrix, types.Block:
 		if c.slices(e) {
-			c.sliceOfData(e, t)
+			if whole {
+				c.slice(e, t)
+			} else {
+				c.sliceOfData(e, t)
+			}
 			return t
 		}
 		c.ints(e.Args)
@@ -112,16 +117,78 @@ func (c *checker) slices(e *syntax.Index) bool {
 func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 	d := c.err("E0705", e, fmt.Sprintf("data is not sliced: a part of %s belongs to a view", aType(t)))
 	x := c.text(e.X)
-	switch t.Kind {
-	case types.Vector:
-		d.Help = append(d.Help, fmt.Sprintf("declare one: `partition parts = %s by blocks(sizes = [...])`, then `parts[i]`", x))
-	case types.Matrix:
-		d.Help = append(d.Help, fmt.Sprintf("rows are `partition row = %s by pick(0)`, columns `partition col = %s by pick(1)`, then `col[j]`; others are made by `rows`, `cols` and `tiles`", x, x))
+	d.Help = append(d.Help, fmt.Sprintf("declare one: `partition part = %s by %s`, then `part[%s]`", c.text(e), onePart[t.Kind][0], onePart[t.Kind][1]))
+	if t.Kind == types.Matrix {
+		d.Help = append(d.Help, fmt.Sprintf("rows are `partition row = %s by pick(0)`, columns `partition col = %s by pick(1)`, then `col[j]`", x, x))
 	}
 	if len(e.Args) == 1 || !isType(e.Args[0], types.Range) || !isType(e.Args[1], types.Range) { // of an array, too, one index may be a range
 		a := c.arrayFor(e.X)
 		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as %s { … %s[%s] … }`", x, a, a, c.argsText(e.Args)))
 	}
+}
+
+// onePart are, for each kind of data, a filter that makes one part of all of it and the
+// index of that part.
+var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}}
+
+// slice checks x[a..b, c..d] after `partition`, where x is data of type t: the filters split
+// that box of x.
+func (c *checker) slice(e *syntax.Index, t *types.Type) {
+	rank := t.Data().Rank()
+	if len(e.Args) != rank {
+		d := c.err("E0503", e, fmt.Sprintf("a slice of %s has %s, and this has %d", aType(t), ranges(rank), len(e.Args)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", c.text(e.X), wholeRanges(c.text(e.X), t)))
+	}
+	for k, a := range e.Args {
+		switch a.Type().Kind {
+		case types.Invalid:
+		case types.Range:
+			c.sliceRange(a)
+		default:
+			d := c.err("E0705", a, fmt.Sprintf("a slice has a range along each index, and this is %s", aType(a.Type())))
+			if isType(a, types.Int) {
+				one := fmt.Sprintf("%s..=%s", c.text(a), c.text(a))
+				d.Help = append(d.Help, fmt.Sprintf("one place: `%s`; to drop the index, too: `pick(%d, %s)`", one, k, one))
+			}
+		}
+	}
+}
+
+// sliceRange reports a range of literals that no data has.
+func (c *checker) sliceRange(a syntax.Expr) {
+	r, ok := syntax.Unparen(a).(*syntax.RangeExpr)
+	if !ok {
+		return
+	}
+	lo, known := literal(r.Lo)
+	if known && lo < 0 {
+		c.err("E0505", r.Lo, fmt.Sprintf("indices begin at 0, and this is %d", lo))
+		return
+	}
+	hi, ok := literal(r.Hi)
+	if r.Closed {
+		hi++
+	}
+	if ok && known && hi <= lo {
+		c.err("E0505", a, fmt.Sprintf("`%s` is empty, and a slice has elements", c.text(a)))
+	}
+}
+
+func ranges(n int) string {
+	if n == 1 {
+		return "1 range"
+	}
+	return fmt.Sprintf("%d ranges", n)
+}
+
+// wholeRanges are the ranges that are all of data x of type t: "0..x.rows, 0..x.cols".
+func wholeRanges(x string, t *types.Type) string {
+	names := map[types.Kind][]string{types.Vector: {"n"}, types.Matrix: {"rows", "cols"}, types.Block: {"nx", "ny", "nz"}}
+	var out []string
+	for _, n := range names[t.Kind] {
+		out = append(out, "0.."+x+"."+n)
+	}
+	return strings.Join(out, ", ")
 }
 
 // arrayFor is a name for the elements of data in a remedy: that of no other thing.

@@ -16,7 +16,9 @@ import (
 func (c *checker) partition(s *syntax.Partition) {
 	var of *types.Type
 	for i, x := range s.Of {
+		c.sliced, _ = syntax.Unparen(x).(*syntax.Index)
 		t := c.expr(x)
+		c.sliced = nil
 		if t.Kind != types.Invalid && !t.IsHandle() {
 			d := c.err("E0705", x, fmt.Sprintf("`partition` splits a handle, and this is %s", aType(t)))
 			if t.Kind == types.View || t.Kind == types.List {
@@ -45,6 +47,9 @@ func (c *checker) partition(s *syntax.Partition) {
 		}
 	}
 	for _, x := range s.Of {
+		if slice := syntax.Slice(x); slice != nil {
+			x = slice.X
+		}
 		if id, ok := syntax.Unparen(x).(*syntax.Ident); ok && id.Obj != nil {
 			c.info(id.Obj).split = s
 		}
@@ -330,8 +335,8 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 		v, ok := literal(a.Value)
 		switch {
 		case !ok || v >= arg.Min || arg.Type != types.TInt:
-		case name == "halo":
-			c.err("E0505", a.Value, fmt.Sprintf("`halo` must be 0 or more, and this is %d", v))
+		case name == "halo" || name == "inside":
+			c.err("E0505", a.Value, fmt.Sprintf("`%s` must be 0 or more, and this is %d", name, v))
 		case name == "k":
 			c.err("E0505", a.Value, fmt.Sprintf("axes are numbered from 0, and this is %d", v))
 		default:

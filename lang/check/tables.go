@@ -160,25 +160,27 @@ type FilterArg struct {
 
 var haloArg = FilterArg{Name: "halo", Type: types.TInt, Optional: true, Named: true, Min: 0}
 
+var insideArg = FilterArg{Name: "inside", Type: types.TInt, Optional: true, Named: true, Min: 0}
+
 // FilterTable lists the built-in filters.
 var FilterTable = []FilterEntry{
 	{Name: "blocks", Syntax: "blocks(p)  blocks(sizes = [...])", Doc: "p pieces of a vector, the first ones one longer, or pieces of given sizes",
 		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a row of blocks", Sizes: true,
-		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "halves", Syntax: "halves()", Doc: "the two halves of a vector: blocks(2)",
 		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a pair of halves"},
 	{Name: "rows", Syntax: "rows(p)  rows(sizes = [...])", Doc: "p slabs of rows of a matrix, or slabs of given sizes",
 		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a column of row slabs", Sizes: true,
-		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "cols", Syntax: "cols(p)  cols(sizes = [...])", Doc: "p strips of columns of a matrix, or strips of given sizes",
 		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a row of column strips", Sizes: true,
-		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "tiles", Syntax: "tiles(p, q)", Doc: "p rows of q tiles of a matrix, indexed [i, j]",
 		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 2, Shape: "a grid of tiles",
-		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1}, haloArg}},
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs of a block along its k-th index, or slabs of given sizes",
 		On: []types.Kind{types.Block}, Splits: "blocks", Dims: 1, Shape: "a row of slabs", Sizes: true,
-		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "pick", Syntax: "pick(k)  pick(k, a..b)", Doc: "the slices at each index of axis k, one rank lower",
 		On: []types.Kind{types.Vector, types.Matrix, types.Block}, Splits: "vectors, matrices and blocks", Dims: 1, Shape: "a row of slices", Drops: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "range", Type: types.TRange, Optional: true}}},

@@ -110,6 +110,16 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 		return fc
 	}
 	halo := num("halo", -1, 0)
+	border := func(make func(f *frame) filter.Filter) func(f *frame) filter.Filter { return make }
+	if filterArg(s, "inside", -1) != nil {
+		inside := num("inside", -1, 0)
+		border = func(make func(f *frame) filter.Filter) func(f *frame) filter.Filter {
+			return func(f *frame) filter.Filter {
+				in := make(f)
+				return filter.Inside(inside(f), in)
+			}
+		}
+	}
 	var sizes refFn
 	if e := filterArg(s, "sizes", -1); e != nil {
 		fc.args["sizes"] = c.positionOf(e)
@@ -128,12 +138,12 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	}
 	split := func(equal func(p, h int) filter.Filter, explicit func(s []int, h int) filter.Filter) {
 		p := num("p", 0, 0)
-		fc.make = func(f *frame) filter.Filter {
+		fc.make = border(func(f *frame) filter.Filter {
 			if sizes != nil {
 				return explicit(ints(f), halo(f))
 			}
 			return equal(p(f), halo(f))
-		}
+		})
 	}
 	switch s.Name.Name {
 	case "blocks":
@@ -144,18 +154,18 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 		split(filter.Cols, filter.ColSizes)
 	case "axis":
 		k, p := num("k", 0, 0), num("p", 1, 0)
-		fc.make = func(f *frame) filter.Filter {
+		fc.make = border(func(f *frame) filter.Filter {
 			a := k(f)
 			if sizes != nil {
 				return filter.AxisSizes(a, ints(f), halo(f))
 			}
 			return filter.Axis(a, p(f), halo(f))
-		}
+		})
 	case "halves":
 		fc.make = func(*frame) filter.Filter { return filter.Halves() }
 	case "tiles":
 		p, q := num("p", 0, 0), num("q", 1, 0)
-		fc.make = func(f *frame) filter.Filter { a := p(f); return filter.Tiles(a, q(f), halo(f)) }
+		fc.make = border(func(f *frame) filter.Filter { a := p(f); return filter.Tiles(a, q(f), halo(f)) })
 	case "pick":
 		k := num("k", 0, 0)
 		if e := filterArg(s, "range", 1); e != nil {
@@ -256,7 +266,12 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 	at := c.positionOf(s)
 	var of []refFn
 	var ofAt []position
+	var slices []sliceFn
 	for _, e := range s.Of {
+		slices = append(slices, c.slice(e))
+		if x := syntax.Slice(e); x != nil {
+			e = x.X
+		}
 		of = append(of, c.ref(e))
 		ofAt = append(ofAt, c.positionOf(e))
 	}
@@ -265,7 +280,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 		return func(f *frame) ctl {
 			for k, x := range of {
 				for _, h := range f.m.handlesIn(x(f), ofAt[k]) {
-					v := f.m.split(f, h, ofAt[k], fs, at)
+					v := f.m.split(f, h, ofAt[k], slices[k], fs, at)
 					if h.deflt != nil && !h.deflt.v.Ended() {
 						f.m.replacesView(h.deflt, v)
 						f.m.rt.EndView(h.deflt.v, siteOf(at))
@@ -280,7 +295,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 	slot := o.Slot
 	return c.declared(o, func(f *frame) ctl {
 		h, _ := of[0](f).(*Handle)
-		v := f.m.split(f, h, ofAt[0], fs, at)
+		v := f.m.split(f, h, ofAt[0], slices[0], fs, at)
 		v.name = name
 		f.m.owned = append(f.m.owned, owned{v: v})
 		f.r[slot] = v
@@ -311,13 +326,55 @@ func (m *Machine) addHandles(out []*Handle, v any, at position) []*Handle {
 	return out
 }
 
-// split declares a view of h.
-func (m *Machine) split(f *frame, h *Handle, ofAt position, fs []*filterCode, at position) *View {
+// sliceFn evaluates the ranges of x[a..b, c..d].
+type sliceFn func(f *frame) slicePlace
+
+// slicePlace is the box of data that a partition splits.
+type slicePlace struct {
+	lo, hi []int
+	at     position
+}
+
+// slice compiles the ranges of x[a..b, c..d]; nil for other expressions.
+func (c *compiler) slice(e syntax.Expr) sliceFn {
+	x := syntax.Slice(e)
+	if x == nil {
+		return nil
+	}
+	var ranges []func(f *frame) Range
+	var ats []position
+	for _, a := range x.Args {
+		ranges = append(ranges, c.rangeOf(a))
+		ats = append(ats, c.positionOf(a))
+	}
+	at := c.positionOf(e)
+	return func(f *frame) slicePlace {
+		box := slicePlace{lo: make([]int, len(ranges)), hi: make([]int, len(ranges)), at: at}
+		for k, r := range ranges {
+			x := r(f)
+			if x.Step != 1 {
+				f.m.fail("E0505", ats[k], "a slice takes ranges without a step")
+			}
+			box.lo[k], box.hi[k] = int(x.Lo), int(x.Hi)
+		}
+		return box
+	}
+}
+
+// split declares a view of h, or of a slice of it.
+func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []*filterCode, at position) *View {
 	m.poll(at)
 	m.alive(h, ofAt)
+	var box slicePlace
+	if slice != nil {
+		box = slice(f)
+	}
 	var list []filter.Filter
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
+	}
+	if slice != nil {
+		list[0] = filter.Within(box.lo, box.hi, list[0])
 	}
 	v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, h.h, list...)
 	if err != nil {
@@ -325,7 +382,7 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, fs []*filterCode, at
 			panic(r)
 		}
 		m.poll(at)
-		m.badFilter(f, err, h, fs)
+		m.badFilter(f, err, h, box, fs)
 	}
 	w := &View{v: v, of: h, stmt: at, at: position{at.file, fs[0].at.at}}
 	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
@@ -362,7 +419,7 @@ func (m *Machine) viewRoom(at position) func(bytes int64) error {
 }
 
 // badFilter raises what a filter found: E0502, E0504, E0505.
-func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
+func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs []*filterCode) {
 	var fe *filter.Error
 	if !errors.As(err, &fe) {
 		d := m.diagnostic("E0505", fs[len(fs)-1].at, fmt.Sprintf("`%s` cannot be split: %s", h.Name(), firstLine(err.Error())))
@@ -379,6 +436,9 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
 			break
 		}
 	}
+	if fe.Arg == "slice" {
+		where = box.at
+	}
 	code := "E0505"
 	switch fe.Kind {
 	case filter.SumMismatch:
@@ -393,7 +453,14 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
 	case filter.SumMismatch:
 		d.Message = fmt.Sprintf("the parts cover %d of %d %s", fe.Got, fe.Want, fe.Unit)
 		d.Label = fmt.Sprintf("adds up to %d", fe.Got)
-		note := fmt.Sprintf("`%s` has %d %s", h.Name(), fe.Want, fe.Unit)
+		of := h.Name()
+		if box.lo != nil && bad == fs[0] {
+			of = box.at.source()
+		}
+		note := fmt.Sprintf("`%s` has %d %s", of, fe.Want, fe.Unit)
+		if p, ok := bad.args["inside"]; ok {
+			note += fmt.Sprintf(" inside a border of %s", p.source())
+		}
 		if src := where.source(); bad.sizes != nil && isName(src) {
 			note += fmt.Sprintf("; `%s` is %s", src, sizeRuns(bad.sizes(f)))
 		}
@@ -403,6 +470,9 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
 		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(desc.String()), name)}
 		if fe.Kind == filter.TooManyParts && fe.Arg != "sizes" && fe.Arg != "range" && fe.Want > 0 {
 			d.Help = []string{fmt.Sprintf("%d at most: write `%d` for `%s`", fe.Want, fe.Want, where.source())}
+		}
+		if _, ok := bad.args["inside"]; ok && fe.Kind == filter.BadHalo && fe.Arg == "halo" && fe.Got > 0 {
+			d.Help = []string{fmt.Sprintf("the border needs room for the halo: write `inside = %d` or more, or leave it out", fe.Got)}
 		}
 	}
 	if fe.Kind != filter.SumMismatch {

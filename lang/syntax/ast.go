@@ -408,6 +408,21 @@ type (
 // Access returns the span of "RW x" in "RW x as xs".
 func (it *AcquireItem) Access() Span { return Span{Lo: it.ModeAt.Lo, Hi: it.Of.Range().Hi} }
 
+// Slice returns e as x[a..b]: an index with a range among its arguments; nil for other
+// expressions. It looks at types, so the program has been checked.
+func Slice(e Expr) *Index {
+	x, ok := Unparen(e).(*Index)
+	if !ok {
+		return nil
+	}
+	for _, a := range x.Args {
+		if t := a.Type(); t != nil && t.Kind == types.Range {
+			return x
+		}
+	}
+	return nil
+}
+
 // Unparen returns x without the parentheses around it.
 func Unparen(x Expr) Expr {
 	for {

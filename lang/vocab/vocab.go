@@ -191,6 +191,7 @@ var Args = []ArgSet{
 		{"range", "partition b by pick(0, range = 2..5)", "the places along that index which become parts; all when left out"},
 		{"sizes", "partition x by blocks(sizes = [1, 8, 1])", "elements, rows or columns of each part, instead of a number of parts"},
 		{"halo", "partition x by blocks(8, halo = 1)", "the first and the last h elements are a border; what is between is split, and each part has h more on both sides"},
+		{"inside", "partition x by blocks(8, inside = 1)", "the first and the last k elements are in no part, but by a halo; k is the halo when left out"},
 	}},
 	{"close", []Entry{
 		{"tol", "close(a, b, tol = 1e-9)", "what two numbers may differ by, relative to the larger one where that is above 1"},

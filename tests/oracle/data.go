@@ -114,9 +114,12 @@ func (h *handle) part(lo, hi []int, drop int) *handle {
 }
 
 // cuts are the ends of the pieces of an axis of n elements; code is the error.
-func cuts(n, p int, sizes []int, halo int) (lo, hi []int, code string) {
-	inside := n - 2*halo
-	if halo < 0 || inside < 0 {
+func cuts(n, p int, sizes []int, halo, border int) (lo, hi []int, code string) {
+	if border == 0 {
+		border = halo
+	}
+	inside := n - 2*border
+	if halo < 0 || border < halo || inside < 0 {
 		return nil, nil, "E0505"
 	}
 	if sizes == nil {
@@ -144,7 +147,7 @@ func cuts(n, p int, sizes []int, halo int) (lo, hi []int, code string) {
 			return nil, nil, "E0502"
 		}
 	}
-	at := 0
+	at := border - halo
 	for _, s := range sizes {
 		lo, hi = append(lo, at), append(hi, at+s+2*halo)
 		at += s
@@ -158,7 +161,7 @@ func (h *handle) split(f Filter) (dims []int, parts []*handle, code string) {
 	full := func() (lo, hi []int) { return make([]int, len(h.dims)), slices.Clone(h.dims) }
 	along := func(axis, p int) {
 		var lo, hi []int
-		if lo, hi, code = cuts(h.dims[axis], p, f.Sizes, f.Halo); code != "" {
+		if lo, hi, code = cuts(h.dims[axis], p, f.Sizes, f.Halo, f.Inside); code != "" {
 			return
 		}
 		dims = []int{len(lo)}
@@ -179,8 +182,8 @@ func (h *handle) split(f Filter) (dims []int, parts []*handle, code string) {
 		along(args[0], args[1])
 	case "tiles":
 		var rlo, rhi, clo, chi []int
-		if rlo, rhi, code = cuts(h.dims[0], args[0], nil, f.Halo); code == "" {
-			clo, chi, code = cuts(h.dims[1], args[1], nil, f.Halo)
+		if rlo, rhi, code = cuts(h.dims[0], args[0], nil, f.Halo, f.Inside); code == "" {
+			clo, chi, code = cuts(h.dims[1], args[1], nil, f.Halo, f.Inside)
 		}
 		if code != "" {
 			return nil, nil, code
@@ -211,10 +214,29 @@ func (h *handle) split(f Filter) (dims []int, parts []*handle, code string) {
 	return dims, parts, code
 }
 
-// declare makes a view of h.
-func (h *handle) declare(filters []Filter) (*view, string) {
+// slice is the box of h that ranges say; h for nil.
+func (h *handle) slice(ranges [][2]int) (*handle, string) {
+	if ranges == nil {
+		return h, ""
+	}
+	var lo, hi []int
+	for a, r := range ranges {
+		if r[0] < 0 || r[1] > h.dims[a] || r[0] >= r[1] {
+			return nil, "E0505"
+		}
+		lo, hi = append(lo, r[0]), append(hi, r[1])
+	}
+	return h.part(lo, hi, -1), ""
+}
+
+// declare makes a view of h, or of a slice of it.
+func (h *handle) declare(slice [][2]int, filters []Filter) (*view, string) {
 	v := &view{of: h}
-	parts := []*handle{h}
+	box, code := h.slice(slice)
+	if code != "" {
+		return nil, code
+	}
+	parts := []*handle{box}
 	for _, f := range filters {
 		var next []*handle
 		var dims []int

@@ -273,11 +273,19 @@ func (g *generator) partition() {
 		return
 	}
 	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}}
-	shape, dims := p.shape, p.dims
+	of := p.handle
+	if g.chance(20) {
+		for _, n := range p.dims {
+			lo := g.IntN(n)
+			s.Slice = append(s.Slice, [2]int{lo, lo + 1 + g.IntN(n-lo)})
+		}
+		of, _ = p.slice(s.Slice)
+	}
+	shape, dims := of.shape, of.dims
 	for range 1 + g.IntN(2) {
 		f := g.filter(shape, dims)
 		s.Filter = append(s.Filter, f)
-		parts := []*handle{p.handle}
+		parts := []*handle{of}
 		for _, f := range s.Filter {
 			_, next, code := parts[0].split(f)
 			if code != "" {
@@ -290,6 +298,9 @@ func (g *generator) partition() {
 			break
 		}
 		shape, dims = parts[0].shape, parts[0].dims
+	}
+	if s.Slice != nil && g.errors && g.chance(10) {
+		s.Slice[0][1] = p.dims[0] + 1
 	}
 	if len(p.ref.Index) == 0 && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
 		s.Name = ""
@@ -305,6 +316,11 @@ func (g *generator) filter(shape Shape, dims []int) Filter {
 		if n > 3 && g.chance(25) {
 			f.Halo = 1 + g.IntN(min(2, (n-2)/2))
 			n -= 2 * f.Halo
+		}
+		if n > 2 && g.chance(15) {
+			more := 1 + g.IntN((n-1)/2)
+			f.Inside = f.Halo + more
+			n -= 2 * more
 		}
 		if g.chance(30) {
 			for left := n; left > 0; {
@@ -346,6 +362,9 @@ func (g *generator) filter(shape Shape, dims []int) Filter {
 		f := Filter{Name: "tiles", Args: []int{1 + g.IntN(min(dims[0], 3)), 1 + g.IntN(min(dims[1], 3))}}
 		if dims[0] > 2 && dims[1] > 2 && g.chance(20) {
 			f.Halo, f.Args = 1, []int{1 + g.IntN(min(dims[0]-2, 3)), 1 + g.IntN(min(dims[1]-2, 3))}
+			if g.chance(40) {
+				f.Halo, f.Inside = g.IntN(2), 1
+			}
 		}
 		return f
 	}

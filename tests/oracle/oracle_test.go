@@ -184,7 +184,7 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "sizes", "range", "part of a part") {
+	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}
 	return out

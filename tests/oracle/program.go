@@ -131,7 +131,8 @@ type Stmt struct {
 	Refs   []*Ref // data that the statement is about
 	Modes  []Mode // acquire: of each; release: to what
 	Filter []Filter
-	Args   []Arg // insert and call
+	Slice  [][2]int // partition: what is split of each index, from and to; nil: all
+	Args   []Arg    // insert and call
 	With   With
 	Expr   *Expr // value, condition, message of assert in Exprs
 	Exprs  []*Expr
@@ -161,6 +162,9 @@ type Filter struct {
 	Sizes []int // nil: none
 	Range []int // of pick: from and to; nil: none
 	Halo  int
+	// Inside is the border at both ends of the axes that are split; 0: not written, which
+	// makes it the halo.
+	Inside int
 }
 
 // A Ref names data: a handle, or a part of a view by its indices.

@@ -382,7 +382,7 @@ func (m *Machine) element(v Value, t Type, line int) Value {
 func (m *Machine) partition(s *Stmt) {
 	for _, r := range s.Refs {
 		h := m.handle(r, s.Line)
-		v, code := h.declare(s.Filter)
+		v, code := h.declare(s.Slice, s.Filter)
 		if code != "" {
 			m.fail(s.Line, code)
 		}
@@ -750,9 +750,12 @@ func (m *Machine) noteView(h *handle, s *Stmt) {
 	if len(s.Filter) > 1 {
 		m.Used["filter then"]++
 	}
+	if s.Slice != nil {
+		m.Used["filter slice"]++
+	}
 	for _, f := range s.Filter {
 		m.Used["filter "+f.Name]++
-		for text, on := range map[string]bool{"halo": f.Halo > 0, "sizes": f.Sizes != nil, "range": f.Range != nil} {
+		for text, on := range map[string]bool{"halo": f.Halo > 0, "inside": f.Inside > 0, "sizes": f.Sizes != nil, "range": f.Range != nil} {
 			if on {
 				m.Used["filter "+text]++
 			}

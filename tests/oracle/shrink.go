@@ -145,10 +145,16 @@ func (s *shrinker) stmt(x *Stmt) {
 		s.exprs(x.Exprs)
 	}
 	if x.Kind == Partition {
+		if x.Slice != nil {
+			set(s, &x.Slice, nil)
+		}
 		drop(s, &x.Filter, 1)
 		for k := range x.Filter {
 			if f := &x.Filter[k]; f.Halo > 0 {
 				set(s, &f.Halo, 0)
+			}
+			if f := &x.Filter[k]; f.Inside > 0 {
+				set(s, &f.Inside, 0)
 			}
 		}
 	}

@@ -64,7 +64,11 @@ func (w *writer) stmt(s *Stmt) {
 		if s.Name != "" {
 			name = s.Name + " = "
 		}
-		w.line("partition %s%s by %s", name, list(s.Refs, (*Ref).text), strings.Join(each(s.Filter, Filter.text), " then "))
+		slice := ""
+		if s.Slice != nil {
+			slice = "[" + list(s.Slice, func(r [2]int) string { return fmt.Sprintf("%d..%d", r[0], r[1]) }) + "]"
+		}
+		w.line("partition %s%s by %s", name, list(s.Refs, func(r *Ref) string { return r.text() + slice }), strings.Join(each(s.Filter, Filter.text), " then "))
 	case Unpartition, Invalidate, Unregister, Evict, Wait, Prefetch, Hint:
 		verb := [...]string{Unpartition: "unpartition", Invalidate: "invalidate", Unregister: "unregister", Evict: "evict", Wait: "wait", Prefetch: "prefetch", Hint: "hint"}[s.Kind]
 		w.line("%s", strings.TrimRight(fmt.Sprintf("%s %s %s", verb, list(s.Refs, (*Ref).text), s.Text), " "))
@@ -234,6 +238,9 @@ func (f Filter) text() string {
 	}
 	if f.Halo > 0 {
 		args = append(args, fmt.Sprintf("halo = %d", f.Halo))
+	}
+	if f.Inside > 0 {
+		args = append(args, fmt.Sprintf("inside = %d", f.Inside))
 	}
 	return f.Name + "(" + strings.Join(args, ", ") + ")"
 }

@@ -117,6 +117,13 @@ partition own = y by blocks(80)
 insert count(W u)
 for b in 0..own.count { insert blur(R near[b], W own[b]) }
 print(y)`, 10 * time.Microsecond, 2, "near blocks(8, halo = 1), own blocks(8)"},
+		{"a halo beside what is inside", `
+register u, y = vector[f64](802, fill = 0)
+partition near = u by blocks(80, halo = 1)
+partition own = y by blocks(80, inside = 1)
+insert count(W u)
+for b in 0..own.count { insert blur(R near[b], W own[b]) }
+print(y)`, 10 * time.Microsecond, 2, "near blocks(8, halo = 1), own blocks(8, inside = 1)"},
 		{"one operand, and a sum", `
 register x = vector[f64](700)
 register s = variable[f64](reduce = sum)

@@ -15,21 +15,22 @@ import (
 // axis is one index along which a view is cut.
 type axis struct {
 	at    int // of the data
-	n     int // what is shared out: without the halo
+	n     int // what is shared out: without the border
 	parts int
 }
 
 // split is a view made by one filter into equal parts, whose sizes are known.
 type split struct {
-	view *datamgr.View
-	axes []axis
-	halo int
+	view   *datamgr.View
+	axes   []axis
+	halo   int
+	border int // at both ends of each axis; halo where the filter does not say
 }
 
 // splitOf finds out with which numbers a view was made, by making it again. ok is false
-// for filters in turn, for given sizes, and for filters of others.
+// for filters in turn, for given sizes, for slices, and for filters of others.
 func splitOf(v *datamgr.View) (s split, ok bool) {
-	if len(v.Filters) != 1 || len(v.Parts) < 2 || v.Handle.Parent() != nil {
+	if len(v.Filters) != 1 || len(v.Parts) < 2 || v.Handle.Parent() != nil || filter.IsSlice(v.Filters[0]) {
 		return s, false
 	}
 	whole := v.Handle.Desc()
@@ -59,8 +60,9 @@ func splitOf(v *datamgr.View) (s split, ok bool) {
 	if next, _ := v.Parts[1].Place(); next[a.at] > lo[a.at] {
 		s.halo = max(0, hi[a.at]-next[a.at]) / 2
 	}
+	s.border = lo[a.at] + s.halo
 	for k := range s.axes {
-		s.axes[k].n = whole.Dim[s.axes[k].at] - 2*s.halo
+		s.axes[k].n = whole.Dim[s.axes[k].at] - 2*s.border
 	}
 	return s, s.same(v)
 }
@@ -96,19 +98,25 @@ func (s *split) counts() (all []int) {
 
 // filter is the filter of s with other numbers of parts.
 func (s *split) filter(p []int) filter.Filter {
+	var f filter.Filter
 	switch s.view.Filters[0].Name() {
 	case "blocks", "halves":
-		return filter.BlocksHalo(p[0], s.halo)
+		f = filter.BlocksHalo(p[0], s.halo)
 	case "rows":
-		return filter.Rows(p[0], s.halo)
+		f = filter.Rows(p[0], s.halo)
 	case "cols":
-		return filter.Cols(p[0], s.halo)
+		f = filter.Cols(p[0], s.halo)
 	case "axis":
-		return filter.Axis(s.axes[0].at, p[0], s.halo)
+		f = filter.Axis(s.axes[0].at, p[0], s.halo)
 	case "tiles":
-		return filter.Tiles(p[0], p[1], s.halo)
+		f = filter.Tiles(p[0], p[1], s.halo)
+	default:
+		return nil
 	}
-	return nil
+	if s.border != s.halo {
+		f = filter.Inside(s.border, f)
+	}
+	return f
 }
 
 // text is that filter as a script writes it.
@@ -116,6 +124,9 @@ func (s *split) text(p []int) string {
 	t := filter.Text(s.view.Filters, p)
 	if s.halo > 0 {
 		t = strings.TrimSuffix(t, ")") + fmt.Sprintf(", halo = %d)", s.halo)
+	}
+	if s.border != s.halo {
+		t = strings.TrimSuffix(t, ")") + fmt.Sprintf(", inside = %d)", s.border)
 	}
 	return t
 }

@@ -56,7 +56,14 @@ func (f *walk) partition(s *syntax.Partition) {
 		}
 	}
 	for _, e := range s.Of {
-		x, whole := f.target(e, e)
+		data := e
+		if slice := syntax.Slice(e); slice != nil {
+			for _, a := range slice.Args {
+				f.expr(a)
+			}
+			data = slice.X
+		}
+		x, whole := f.target(data, e)
 		if x != nil && !f.alive(x, e) {
 			x = nil
 		}
