@@ -201,6 +201,21 @@ func productSumVVV(d []float64, a, b []float32, c []float64) {
 	}
 }
 
+// maxWeighted bounds the sources of weightedU8.
+const maxWeighted = 12
+
+// weightedU8 computes weights[0] + weights[1]*sources[0] + weights[2]*sources[1] and so on. The sources and d are
+// different memory.
+func weightedU8(d []int16, sources [][]uint8, weights []int16) {
+	fill(d, weights[0])
+	for j, x := range sources {
+		w := weights[j+1]
+		for k, v := range x[:len(d)] {
+			d[k] += w * int16(v)
+		}
+	}
+}
+
 func convertV[A, T ir.Number](d []T, a []A) {
 	a = a[:len(d)]
 	for k := range d {

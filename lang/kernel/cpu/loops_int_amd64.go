@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -102,6 +103,9 @@ func addProductVSV(d, a, b, c unsafe.Pointer, s, t float64, n int)
 //go:noescape
 func addProductVVV(d, a, b, c unsafe.Pointer, s, t float64, n int)
 
+//go:noescape
+func weightedU8AVX2(d, sources, weights unsafe.Pointer, terms, n int)
+
 // speedUpInts is speedUp for integers of 16, 32 and 64 bits.
 func speedUpInts[T ir.Integer](l *loops[T]) {
 	switch unsafe.Sizeof(T(0)) {
@@ -191,4 +195,29 @@ func productSums() (vsv func(d []float64, a []float32, s float32, c []float64), 
 			addProductVVV(startOf(d), startOf(a), startOf(b), startOf(c), 0, 0, n)
 			productSumVVV(d[8*n:], a[8*n:], b[8*n:], c[8*n:])
 		}
+}
+
+// hasWeighted reports whether weighted is faster than sums of products.
+func hasWeighted() bool { return elementary.HasAVX2() }
+
+// weighted is weightedU8, for processors with AVX2.
+func weighted(d []int16, sources [][]uint8, weights []int16) {
+	const block = 32
+	n := len(d)
+	if n < block {
+		weightedU8(d, sources, weights)
+		return
+	}
+	var from [maxWeighted]unsafe.Pointer
+	for k, x := range sources {
+		from[k] = startOf(x[:n])
+	}
+	weightedU8AVX2(startOf(d), unsafe.Pointer(&from), startOf(weights[:1+len(sources)]), len(sources), n/block)
+	if n%block == 0 {
+		return
+	}
+	for k, x := range sources { // the last block, with some values again
+		from[k] = startOf(x[n-block : n])
+	}
+	weightedU8AVX2(startOf(d[n-block:]), unsafe.Pointer(&from), startOf(weights), len(sources), 1)
 }

@@ -511,3 +511,37 @@ loop:
 	ADDPRODUCT
 done:
 	RET
+
+// func weightedU8AVX2(d, sources, weights unsafe.Pointer, terms, n int)
+// d = weights[0] + source 0 * weights[1] + source 1 * weights[2] + ..., for n blocks of 32 values.
+TEXT ·weightedU8AVX2(SB), NOSPLIT, $0-40
+	MOVQ d+0(FP), DI
+	MOVQ sources+8(FP), SI
+	MOVQ weights+16(FP), DX
+	MOVQ terms+24(FP), R8
+	MOVQ n+32(FP), CX
+	XORQ BX, BX
+block:
+	VPBROADCASTW (DX), Y0
+	VMOVDQU Y0, Y1
+	XORQ R9, R9
+term:
+	MOVQ (SI)(R9*8), R10
+	VPBROADCASTW 2(DX)(R9*2), Y4
+	VPMOVZXBW (R10)(BX*1), Y2
+	VPMOVZXBW 16(R10)(BX*1), Y3
+	VPMULLW Y4, Y2, Y2
+	VPMULLW Y4, Y3, Y3
+	VPADDW Y2, Y0, Y0
+	VPADDW Y3, Y1, Y1
+	INCQ R9
+	CMPQ R9, R8
+	JNE term
+	VMOVDQU Y0, (DI)
+	VMOVDQU Y1, 32(DI)
+	ADDQ $64, DI
+	ADDQ $32, BX
+	DECQ CX
+	JNZ block
+	VZEROUPPER
+	RET

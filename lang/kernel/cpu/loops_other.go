@@ -17,3 +17,9 @@ func conversion[A, T ir.Number](rest func(d []T, a []A)) func(d []T, a []A) { re
 func productSums() (vsv func(d []float64, a []float32, s float32, c []float64), vvv func(d []float64, a, b []float32, c []float64)) {
 	return productSumVSV, productSumVVV
 }
+
+// hasWeighted reports false.
+func hasWeighted() bool { return false }
+
+// weighted is weightedU8.
+func weighted(d []int16, sources [][]uint8, weights []int16) { weightedU8(d, sources, weights) }

@@ -220,3 +220,31 @@ func TestProductSums(t *testing.T) {
 		}
 	}
 }
+
+// TestWeighted compares the weighted sums of this machine with the plain ones.
+func TestWeighted(t *testing.T) {
+	if !hasWeighted() {
+		t.Skip("no loop of its own")
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for n := 1; n < 140; n++ {
+		for terms := 1; terms <= maxWeighted; terms++ {
+			sources, list := make([][]uint8, terms), make([]int16, terms+1)
+			for k := range list {
+				list[k] = int16(r.Uint64())
+			}
+			for k := range sources {
+				sources[k] = make([]uint8, n)
+				for j := range sources[k] {
+					sources[k][j] = uint8(r.Uint64())
+				}
+			}
+			got, want := make([]int16, n+3), make([]int16, n+3)
+			weighted(got[:n], sources, list)
+			weightedU8(want[:n], sources, list)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d values of %d sources: %v, want %v", n, terms, got, want)
+			}
+		}
+	}
+}

@@ -58,6 +58,9 @@ func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 			return dst
 		}
 	}
+	if v := weightedSum(s, e, t); v != nil {
+		return any(v).(vec[T])
+	}
 	switch e.Op {
 	case ir.OpSlot:
 		slot := e.Slot

@@ -3,6 +3,9 @@ package elementary
 // hasAVX2 is set if the processor and the system have AVX2 and fused multiply-adds.
 var hasAVX2 = detectAVX2()
 
+// HasAVX2 reports whether the processor and the system have AVX2 and fused multiply-adds.
+func HasAVX2() bool { return hasAVX2 }
+
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() (a uint32)
