@@ -86,10 +86,17 @@ func (w *weights) add(e *ir.Expr, by int16) bool {
 		return w.add(e.X[0], -by)
 	case ir.OpMul:
 		x, k := e.X[0], e.X[1]
-		if x.Op == ir.OpConst {
+		if isConstant(x) {
 			x, k = k, x
+		}
+		if k.Op == ir.OpNeg {
+			k, by = k.X[0], -by
 		}
 		return k.Op == ir.OpConst && w.add(x, by*int16(k.Int))
 	}
 	return false
+}
+
+func isConstant(e *ir.Expr) bool {
+	return e.Op == ir.OpConst || e.Op == ir.OpNeg && e.X[0].Op == ir.OpConst
 }

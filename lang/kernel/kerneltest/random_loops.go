@@ -192,6 +192,22 @@ func (g *generator) small(depth int) string {
 	if len(from) == 0 || g.inFunc {
 		return ""
 	}
+	if depth > 1 && g.IntN(3) == 0 { // a weighted sum of elements of one operand
+		name, sum := g.pick(from...), fmt.Sprint(g.IntN(40)-20)
+		for _, x := range from {
+			if g.elem[x] == "u8" {
+				name = x
+			}
+		}
+		index := func() string { return g.index(name+".n", 0) }
+		if name == "P" {
+			index = func() string { return g.index("P.rows", 0) + ", " + g.index("P.cols", 0) }
+		}
+		for range 2 + g.IntN(6) {
+			sum += fmt.Sprintf(" %s %s int(%s[%s])", g.pick("+", "+", "-"), g.pick("", "2 *", "4 *", "-3 *"), name, index())
+		}
+		return "(" + sum + ")"
+	}
 	if depth <= 0 {
 		switch name := g.pick(from...); {
 		case g.IntN(4) == 0:
