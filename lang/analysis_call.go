@@ -240,7 +240,7 @@ func filterForms(name string) (out []CallForm) {
 		}
 		for _, text := range strings.Split(e.Syntax, "  ") {
 			if slices.ContainsFunc(e.Args, func(a check.FilterArg) bool { return a.Name == "halo" }) {
-				text = strings.TrimSuffix(text, ")") + ", halo = 0)"
+				text = strings.TrimSuffix(text, ")") + ", halo = 0, inside = halo)"
 			}
 			f := writtenForm("partition", text, e.Doc)
 			for i := range min(len(f.Params), len(e.Args)) { // "a..b" has a name

@@ -40,11 +40,12 @@ type bodies struct {
 	codelet *engine.Codelet
 	kernels kernel.Options
 
+	// declared returns the codelets of the source.
+	declared func() (map[string]*types.Object, error)
+
 	mu struct {
 		sync.Mutex
-		objects map[string]*types.Object // the codelets of the source
-		err     error                    // of reading it
-		made    map[string]*body         // by the operands
+		made map[string]func() *body // by the operands; compiles the body when it is first called
 	}
 }
 
@@ -57,7 +58,8 @@ type body struct {
 
 func newBodies(k *engine.Codelet, opts kernel.Options) *bodies {
 	b := &bodies{codelet: k, kernels: opts}
-	b.mu.made = map[string]*body{}
+	b.declared = sync.OnceValues(func() (map[string]*types.Object, error) { return declared(k.Name+".spu", k.Bodies.Source) })
+	b.mu.made = map[string]func() *body{}
 	return b
 }
 
@@ -97,31 +99,34 @@ func (b *bodies) find(ops []iface.Desc) *body {
 		key = append(key, byte(ops[i].Kind), byte(ops[i].Elem))
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	found := b.mu.made[string(key)]
 	if found == nil {
-		found = &body{}
-		if found.code, found.err = b.compileLocked(ops); found.err == nil {
-			run, err := kernel.CUDA(found.code)
-			found.err = err
-			found.cuda = func(s accel.Stream, t *bodyTask) error { return run(s, t) }
-		}
+		found = sync.OnceValue(func() *body { return b.compile(ops) })
 		b.mu.made[string(key)] = found
 	}
-	return found
+	b.mu.Unlock()
+	return found() // without the lock: tasks with other operands go on meanwhile
 }
 
-// compileLocked compiles the first body that fits operands.
-func (b *bodies) compileLocked(ops []iface.Desc) (*kernel.Program, error) {
-	if b.mu.objects == nil && b.mu.err == nil {
-		b.mu.objects, b.mu.err = declared(b.codelet.Name+".spu", b.codelet.Bodies.Source)
+// compile compiles the body for operands.
+func (b *bodies) compile(ops []iface.Desc) *body {
+	code, err := b.program(ops)
+	if err != nil {
+		return &body{err: err}
 	}
-	if b.mu.err != nil {
-		return nil, b.mu.err
+	run, err := kernel.CUDA(code)
+	return &body{code: code, err: err, cuda: func(s accel.Stream, t *bodyTask) error { return run(s, t) }}
+}
+
+// program compiles the first body that fits operands.
+func (b *bodies) program(ops []iface.Desc) (*kernel.Program, error) {
+	objects, err := b.declared()
+	if err != nil {
+		return nil, err
 	}
-	err := fmt.Errorf("%s has no body for these operands", b.codelet.Name)
+	err = fmt.Errorf("%s has no body for these operands", b.codelet.Name)
 	for _, name := range b.codelet.Bodies.Names {
-		o := b.mu.objects[name]
+		o := objects[name]
 		if o == nil {
 			return nil, fmt.Errorf("%s: its bodies have no codelet %s", b.codelet.Name, name)
 		}

@@ -127,12 +127,9 @@ func Syrk[T blas.Float](s *Stream, uplo blas.Uplo, ta blas.Trans, alpha T, a Mat
 
 // Trsm solves op(a) x = alpha b, or x op(a) on the right, in place of b.
 func Trsm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, ta blas.Trans, diag blas.Diag, alpha T, a, b Matrix) error {
-	n := b.Rows
-	if side == blas.Right {
-		n = b.Cols
-	}
-	if a.Rows != n || a.Cols != n {
-		return fmt.Errorf("cuda: trsm with %d x %d for %d x %d elements", a.Rows, a.Cols, b.Rows, b.Cols)
+	n, err := a.orderFor("trsm", side, b)
+	if err != nil {
+		return err
 	}
 	if b.Rows*b.Cols == 0 {
 		return nil
@@ -144,6 +141,19 @@ func Trsm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, ta blas.Trans
 	sides, step, next := b.columns(side)
 	return s.run(of[T]("trsm"), s.dev.spread(sides), [3]int{threads}, num(n), num(sides), truth(lower), truth(diag == blas.Unit),
 		bits(alpha), addr(a.Ptr), row, col, addr(b.Ptr), step, next)
+}
+
+// orderFor returns the rows of m, a triangular matrix that is multiplied with b, or divides it, on
+// a side; the error of the kernel if it does not fit.
+func (m Matrix) orderFor(kernel string, side blas.Side, b Matrix) (int, error) {
+	n := b.Rows
+	if side == blas.Right {
+		n = b.Cols
+	}
+	if m.Rows != n || m.Cols != n {
+		return 0, fmt.Errorf("cuda: %s with %d x %d for %d x %d elements", kernel, m.Rows, m.Cols, b.Rows, b.Cols)
+	}
+	return n, nil
 }
 
 // triangle returns the elements from a row of op(m) to the next and from a column to the next, and
@@ -185,12 +195,9 @@ func Trsv[T blas.Float](s *Stream, uplo blas.Uplo, ta blas.Trans, diag blas.Diag
 
 // Trmm computes b = alpha op(a) b, or b op(a) on the right, for a triangular a.
 func Trmm[T blas.Float](s *Stream, side blas.Side, uplo blas.Uplo, ta blas.Trans, diag blas.Diag, alpha T, a, b Matrix) error {
-	n := b.Rows
-	if side == blas.Right {
-		n = b.Cols
-	}
-	if a.Rows != n || a.Cols != n {
-		return fmt.Errorf("cuda: trmm with %d x %d for %d x %d elements", a.Rows, a.Cols, b.Rows, b.Cols)
+	n, err := a.orderFor("trmm", side, b)
+	if err != nil {
+		return err
 	}
 	if b.Rows*b.Cols == 0 {
 		return nil
