@@ -302,8 +302,14 @@ func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int
 			best(idle, side, run.idle)
 		}
 	}
-	for side, s := range idle { // a nanosecond a task is left on a machine that had other work
-		res.Seconds[side] = max(res.Seconds[side]-s, 1e-9*float64(r.tasks()))
+	for side, s := range idle {
+		// On a machine with other work, short tasks that do nothing may take longer: that is no measurement.
+		if r.tasks() == 0 {
+			break
+		}
+		if res.Seconds[side] -= s; res.Seconds[side] <= 0 {
+			delete(res.Seconds, side)
+		}
 	}
 	for _, side := range []string{"native", "strips"} {
 		got, ok := sums[side]
@@ -329,23 +335,18 @@ type kernelMeans struct {
 	what string
 	has  func(r kernelRow) bool
 	logs map[string]float64 // sums of logarithms of quotients, by "strict native"
+	rows map[string]int     // their numbers
 }
 
 // lines writes the means of both sides, with their goals.
-func (m *kernelMeans) lines(rows []kernelRow) []string {
-	n := 0
-	for _, r := range rows {
-		if m.has(r) {
-			n++
-		}
-	}
+func (m *kernelMeans) lines() []string {
 	var out []string
 	for _, side := range kernelSides[:2] {
 		sum, ok := m.logs["strict "+side]
 		if !ok {
 			continue
 		}
-		goals := kernelGoals[side]
+		goals, n := kernelGoals[side], m.rows["strict "+side]
 		line := fmt.Sprintf("%s, %s: %.2f × strict C (goal %.1f)", m.what, side, math.Exp(sum/float64(n)), goals.strict)
 		if fast, ok := m.logs["fast "+side]; ok && goals.fast > 0 {
 			line += fmt.Sprintf(", %.2f × fast C (goal %.1f)", math.Exp(fast/float64(n)), goals.fast)
@@ -363,10 +364,10 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 	}
 	enc := json.NewEncoder(w)
 	whole := func(r kernelRow) bool { return r.parts == 0 }
-	means := []*kernelMeans{{what: "Geometric mean", has: whole, logs: map[string]float64{}}}
+	means := []*kernelMeans{{what: "Geometric mean", has: whole, logs: map[string]float64{}, rows: map[string]int{}}}
 	if slices.ContainsFunc(rows, whole) && slices.ContainsFunc(rows, func(r kernelRow) bool { return !whole(r) }) {
 		means[0].what += " without the rows of short tasks"
-		means = append(means, &kernelMeans{what: "Of all rows", has: func(kernelRow) bool { return true }, logs: map[string]float64{}})
+		means = append(means, &kernelMeans{what: "Of all rows", has: func(kernelRow) bool { return true }, logs: map[string]float64{}, rows: map[string]int{}})
 	} else if !whole(rows[0]) {
 		means[0].has = func(kernelRow) bool { return true }
 	}
@@ -402,6 +403,7 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 			for _, m := range means {
 				if m.has(r) {
 					m.logs[a+" "+b] += math.Log(x)
+					m.rows[a+" "+b]++
 				}
 			}
 			if least := kernelGoals[b].least; a == "strict" && x < least && whole(r) {
@@ -422,7 +424,7 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 	if !o.json {
 		t.notes = append(t.notes, calls...)
 		for _, m := range means {
-			t.notes = append(t.notes, m.lines(rows)...)
+			t.notes = append(t.notes, m.lines()...)
 		}
 		if len(below) > 0 {
 			t.notes = append(t.notes, "Below the goal of a row: "+strings.Join(below, ", ")+".")

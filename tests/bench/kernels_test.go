@@ -59,12 +59,15 @@ func TestKernels(t *testing.T) {
 		if r.Row != rows[seen].key() {
 			t.Errorf("row %s, want %s", r.Row, rows[seen].key())
 		}
-		seen++
 		for _, side := range kernelSides {
-			if _, ok := r.Seconds[side]; ok != (side != "native" || tools.native) {
+			_, ok := r.Seconds[side]
+			want := side != "native" || tools.native
+			ours := side == "native" || side == "strips"
+			if short := rows[seen].tasks() > 0; ok != want && !(want && ours && short) { // which other work may keep from being measured
 				t.Errorf("%s, %s: measured %v", r.Row, side, ok)
 			}
 		}
+		seen++
 	}
 	if seen != len(rows) {
 		t.Errorf("%d rows, want %d", seen, len(rows))
