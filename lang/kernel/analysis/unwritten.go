@@ -40,7 +40,7 @@ func (g *gap) smaller(o *gap) bool {
 
 // checkUnwritten reports W operands that the body does not write completely.
 func (a *analysis) checkUnwritten() {
-	if len(a.fn.Body) == 0 {
+	if len(a.fn.Body) == 0 || a.diags.Err() != nil { // what has an error may write the rest
 		return
 	}
 	stores := make([][]storeInLoops, len(a.fn.Operands))
@@ -52,9 +52,6 @@ func (a *analysis) checkUnwritten() {
 			continue
 		}
 		if len(stores[op]) == 0 {
-			if a.diags.Err() != nil {
-				continue // the statement with an error may write it
-			}
 			d := a.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
 			if !slices.Contains(used, op) {

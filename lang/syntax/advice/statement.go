@@ -56,6 +56,7 @@ var words = table{rules: []rule{
 	{name: "name of C", pattern: `| «CTYPE» ID`, help: "a name is made with `let`: `let $2 = ...`", write: "let", sure: true},
 	{name: "endless loop", pattern: `| «loop» &{`, write: "while true", sure: true},
 	{name: "loop until", pattern: `| « until !{ REST » &{`, write: "while not ($1)", sure: true},
+	{name: "if with its letters swapped", pattern: `| «fi» !{ REST &{`, write: "if", sure: true},
 	{name: "statement of other languages", pattern: `| HELPED`, help: "${1|statement}"},
 	{name: "print without parentheses", pattern: `| « print REST »`, when: notEmpty,
 		help: "a call has parentheses: `print(${1:60})`", write: "print($1)", sure: true},
