@@ -31,7 +31,7 @@ const (
 )
 
 // cacheVersion changes when the text of equal bodies no longer means the same to Kernel.
-const cacheVersion = "starpush machine code 2\n"
+const cacheVersion = "starpush machine code 3\n"
 
 // hasAVX512 reports whether the processor has vectors of 64 bytes.
 func hasAVX512() bool { return strings.Contains(processorID(), " avx512vl ") }

@@ -68,6 +68,7 @@ func TestLoops(t *testing.T) {
 		"for i in 0..n { for j in 0..k[i] % 9 { y[k[j]] += x[k[i]] } }",
 		"each i in y { let s = 0.0\n for j in k[i] % 7..=k[i] % 11 { s += x[k[j]] }\n y[i] = s }",
 		"each i in y { let s = 0.0\n for j in k[i]..n { s += x[k[j] - 1] }\n y[i] = s }",
+		"for i in 0..n { for j in i - 2..=i { y[k[i]] += x[k[max(j, 0)]] } }", // ranges that begin below 0
 		"v = sum i in x { x[i] * x[i] }",
 		"v = prod i in x { x[i] + 1.0 }",
 		"v = max i in x { abs(x[i]) }",
