@@ -90,6 +90,16 @@ func (d dirFS) HasFolder(name string) bool {
 	return err == nil && fi.IsDir()
 }
 
+// Stat says what a file is.
+func (d dirFS) Stat(name string) (fs.FileInfo, error) {
+	r, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Stat(filepath.FromSlash(name))
+}
+
 // Open opens a file for reading. Names are relative to the folder; one that
 // leads outside is an error.
 func (d dirFS) Open(name string) (fs.File, error) { return d.OpenContext(context.Background(), name) }

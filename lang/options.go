@@ -4,11 +4,11 @@ package lang
 
 import (
 	"io"
-	"path"
-	"path/filepath"
+
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/interp"
 )
@@ -55,7 +55,7 @@ func FileSizes(file string, dims ...int) Option {
 		if c.FileSizes == nil {
 			c.FileSizes = map[string][]int{}
 		}
-		c.FileSizes[path.Clean(filepath.ToSlash(file))] = slices.Clone(dims)
+		c.FileSizes[format.Clean(file)] = slices.Clone(dims)
 	}
 }
 

@@ -35,7 +35,7 @@ func (f *raw) read(dst []byte) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return &Error{At: true, Byte: f.at + int64(n), Want: fmt.Sprintf("%d bytes more", len(dst)-n), Got: "the end of the file"}
 		}
-		return &Error{At: true, Byte: f.at + int64(n), Err: err}
+		return f.broken(n, err)
 	}
 	f.at += int64(n)
 	return nil
@@ -47,9 +47,18 @@ func (f *raw) end() error {
 	if n, err := io.ReadFull(f.r, b[:]); n > 0 {
 		return &Error{At: true, Byte: f.at, Want: "the end of the file", Got: "more bytes"}
 	} else if err != io.EOF {
-		return &Error{At: true, Byte: f.at, Err: err}
+		return f.broken(0, err)
 	}
 	return nil
+}
+
+// broken says where reading failed, after n bytes, unless err does.
+func (f *raw) broken(n int, err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{At: true, Byte: f.at + int64(n), Err: err}
 }
 
 // bytesOf is the memory of elements.

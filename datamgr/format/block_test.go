@@ -30,7 +30,7 @@ func TestBlockRoundTrip(t *testing.T) {
 	for i := range int32(24) {
 		from[i/12*40+i%12/4*7+i%4] = i
 	}
-	for _, name := range []string{"x.npy", "x.bin"} {
+	for _, name := range []string{"x.npy", "x.npz:a", "x.bin"} {
 		fsys := newFS()
 		if err := Save(fsys, name, block(from, iface.I32, 2, 3, 4, 40, 7)); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestBlockNpy(t *testing.T) {
 	refused(t, fsys, "c.npy", iface.Matrix, iface.F64, nil, "c.npy, byte 10: expected matrix[f64], found size 2 x 3 x 4")
 	for _, name := range []string{"x.csv", "x.mtx"} {
 		err := Save(fsys, name, block(count(24), iface.I32, 2, 3, 4, 12, 4))
-		want := name + ": expected a matrix, a vector or a variable (.npy and .bin hold a block), found block[i32] 2 x 3 x 4"
+		want := name + ": a `" + name[1:] + "` file holds no block; a block is saved in `.npy`, `.npz` or `.bin`"
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -94,6 +94,7 @@ func (c *cellsOf[T]) holds(v num) bool {
 // list collects elements of a file whose sizes are not known yet.
 type list interface {
 	push(v num) bool
+	holds(v num) bool
 	len() int64
 	copyTo(b *iface.Buffer)
 }
@@ -127,6 +128,11 @@ func newList(e iface.Elem) list {
 func (l *listOf[T]) push(v num) bool {
 	x, ok := to[T](v)
 	l.v = append(l.v, x)
+	return ok
+}
+
+func (l *listOf[T]) holds(v num) bool {
+	_, ok := to[T](v)
 	return ok
 }
 

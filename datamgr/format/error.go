@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -55,6 +56,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func badSuffix(name string) error {
 	return &Error{File: name, Want: "a name that ends in " + strings.Join(Suffixes[:len(Suffixes)-1], ", ") + " or " + Suffixes[len(Suffixes)-1], Got: quote([]byte(name))}
+}
+
+// cannotHold is the error of data that the format of a file cannot hold; see Refusal.
+func cannotHold(name, why, instead string) error {
+	return &Error{File: name, Err: errors.New(why + "; " + instead)}
 }
 
 // quote writes a piece of a file for a message, shortened.

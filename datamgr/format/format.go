@@ -1,12 +1,15 @@
-// Package format reads and writes data files: .npy (NumPy), .mtx (MatrixMarket),
-// .csv and .bin (raw elements). The suffix of a name chooses.
+// Package format reads and writes data files: .npy and .npz (NumPy), .mtx (MatrixMarket),
+// .csv, .bin (raw elements), and the images .png and .pgm. The suffix of a name chooses.
+// An .npz file holds several arrays, and a name says which: "a.npz:x". The name of
+// a .csv file may say which columns: "t.csv:time,price".
 //
 // Elements are converted to the wanted type. A number that the type
 // cannot hold, too large or a fraction for an integer type, is an error; rounding to a
 // float is not an error, and is done once, for text as well. A vector takes
 // one-dimensional data and two-dimensional data of one row or one column; a
 // variable takes data of one element; a matrix takes two-dimensional data. A
-// block takes three-dimensional data, which .npy and .bin hold.
+// block takes three-dimensional data, which .npy, .npz and .bin hold, and images in
+// colour: rows x columns x 3 or 4.
 //
 //	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
 //	…                                // in.Dims: allocate a buffer of this size
@@ -20,12 +23,14 @@
 package format
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,7 +38,93 @@ import (
 )
 
 // Suffixes lists the file formats by the suffix of their names.
-var Suffixes = []string{".npy", ".mtx", ".csv", ".bin"}
+var Suffixes = []string{".npy", ".npz", ".mtx", ".csv", ".bin", ".png", ".pgm"}
+
+// codecs are the formats: open finds out the sizes, write writes the data.
+func codecs(suffix string) (open func(*Input) error, write func(w *bufio.Writer, b *iface.Buffer) error) {
+	switch suffix {
+	case ".npy":
+		return openNpy, writeNpy
+	case ".npz":
+		return openNpz, writeNpy // Save makes the archive around it
+	case ".mtx":
+		return openMtx, writeMtx
+	case ".csv":
+		return openCsv, writeCsv
+	case ".bin":
+		return openBin, writeRaw
+	case ".png":
+		return openPng, writePng
+	case ".pgm":
+		return openPgm, writePgm
+	}
+	return nil, nil
+}
+
+// Split takes the name of data apart: the name of the file, and the part of its content
+// that is meant, after a `:` behind .npz or .csv. The part is an array of an .npz file, and
+// of a .csv file the names of columns between commas; it is "" where there is none.
+func Split(name string) (file, part string) {
+	lower := strings.ToLower(name)
+	end := -1
+	for _, s := range []string{".npz:", ".csv:"} {
+		if i := strings.Index(lower, s); i >= 0 && (end < 0 || i < end) {
+			end = i
+		}
+	}
+	if end < 0 || len(lower) != len(name) {
+		return name, ""
+	}
+	end += len(".npz")
+	return name[:end], name[end+1:]
+}
+
+// Suffix returns the suffix that chooses the format, in lower case: ".npz" for "a.NPZ:x".
+// It need not be one of Suffixes.
+func Suffix(name string) string {
+	file, _ := Split(name)
+	return strings.ToLower(path.Ext(file))
+}
+
+// Clean returns the shortest name of the same data, with slashes.
+func Clean(name string) string {
+	file, _ := Split(name)
+	return path.Clean(filepath.ToSlash(file)) + name[len(file):]
+}
+
+// Refusal says why no file called name can hold data of a kind and element type: "a .csv
+// file holds no block". save tells saving from loading; an unknown kind or type is 0. It is
+// "" where nothing is wrong, and where name has none of the Suffixes. instead is what to do.
+func Refusal(name string, kind iface.Kind, elem iface.Elem, save bool) (why, instead string) {
+	suffix := Suffix(name)
+	verb := "loaded from"
+	if save {
+		verb = "saved in"
+	}
+	switch _, part := Split(name); suffix {
+	case ".npz":
+		if part == "" {
+			return "an `.npz` file holds several arrays, and the name does not say which", "write the name of the array behind a colon, as in `" + name + ":x`"
+		}
+		if !fs.ValidPath(part) || part == "." || strings.ContainsAny(part, "\\\x00") {
+			return fmt.Sprintf("`%s` cannot be the name of an array in an `.npz` file", part), "use letters and digits, as in `" + strings.TrimSuffix(name, part) + "x`"
+		}
+	case ".csv", ".mtx":
+		if kind == iface.Block {
+			return "a `" + suffix + "` file holds no block", "a block is " + verb + " `.npy`, `.npz` or `.bin`"
+		}
+	case ".png", ".pgm":
+		switch {
+		case kind == iface.Block && suffix == ".pgm":
+			return "a `.pgm` file is grey and holds no block", "an image in colour is " + verb + " `.png`"
+		case save && (kind == iface.Vector || kind == iface.Variable):
+			return fmt.Sprintf("a %v is no image", kind), "an image is a matrix, or a block of rows x columns x 3 or 4"
+		case save && elem != iface.NoElem && elem != iface.U8 && elem != iface.U16:
+			return fmt.Sprintf("a `%s` file has elements of u8 or u16, and these are %v", suffix, elem), "scale and round the elements into data of u8 or u16 first"
+		}
+	}
+	return "", ""
+}
 
 // Want describes the data that a file shall become.
 type Want struct {
@@ -68,7 +159,8 @@ type Input struct {
 	// Dims are the sizes of the data, one for each index of the wanted kind.
 	Dims []int
 
-	name string
+	name string // in messages
+	part string // of the file that is read, see Split
 	want Want
 	fill func(b *iface.Buffer) error
 	file fs.File
@@ -80,15 +172,19 @@ func Open(fsys fs.FS, name string, want Want) (*Input, error) {
 	if want.Kind != iface.Variable && want.Kind.Rank() == 0 {
 		return nil, &Error{File: name, Want: "data with elements", Got: "a load into " + want.Kind.String()}
 	}
-	open := opener(name)
+	open, _ := codecs(Suffix(name))
 	if open == nil {
 		return nil, badSuffix(name)
 	}
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, &Error{File: name, Err: err}
+	if why, instead := Refusal(name, want.Kind, want.Elem, false); why != "" {
+		return nil, cannotHold(name, why, instead)
 	}
-	in := &Input{name: name, want: want, file: f}
+	file, part := Split(name)
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
+	in := &Input{name: shown(name), part: part, want: want, file: f}
 	if err := open(in); err != nil {
 		f.Close()
 		return nil, in.located(err)
@@ -96,43 +192,49 @@ func Open(fsys fs.FS, name string, want Want) (*Input, error) {
 	return in, nil
 }
 
-// Saved gives the sizes that Open would find in the file name after Save has written data
-// like d to it: for those who know what will be written, and have no file yet.
-func Saved(name string, d iface.Desc, want Want) ([]int, error) {
+// shown is the name of data in messages. Columns are left out: the line comes there.
+func shown(name string) string {
+	if file, _ := Split(name); Suffix(name) == ".csv" {
+		return file
+	}
+	return name
+}
+
+// Saved gives the sizes that Open would find in name after Save has written data
+// like d as saved, which is a name of the same file: for those who know what will be
+// written, and have no file yet.
+func Saved(name, saved string, d iface.Desc, want Want) ([]int, error) {
+	in := &Input{name: shown(name), want: want}
+	if why, instead := Refusal(name, want.Kind, want.Elem, false); why != "" {
+		return nil, cannotHold(name, why, instead)
+	}
 	dims := slices.Clone(d.Dim[:d.Rank])
-	switch strings.ToLower(path.Ext(name)) {
+	switch Suffix(name) {
 	case ".csv", ".mtx": // a vector is a column in text, and an element a column of one
 		for d.Rank < 2 && len(dims) < 2 {
 			dims = append(dims, 1)
 		}
+		if _, part := Split(name); part != "" {
+			_, titles := Split(saved)
+			columns, err := chosenColumns(part, splitTitles(titles), dims[1])
+			if err != nil {
+				return nil, in.located(err)
+			}
+			dims[1] = len(columns)
+		}
 	case ".bin":
 		if err := binNeeds(&want); err != nil {
-			return nil, (&Input{name: name}).located(err)
+			return nil, in.located(err)
 		}
 		dims = want.Dims
 		if w := want.desc(dims); w.Bytes() != d.Bytes() {
 			return nil, &Error{File: name, Want: fmt.Sprintf("%d bytes, a %v", w.Bytes(), &w), Got: fmt.Sprint(d.Bytes())}
 		}
 	}
-	in := &Input{name: name, want: want}
 	if e := in.shape(dims...); e != nil {
 		return nil, in.located(e)
 	}
 	return in.Dims, nil
-}
-
-func opener(name string) func(*Input) error {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".npy":
-		return openNpy
-	case ".mtx":
-		return openMtx
-	case ".csv":
-		return openCsv
-	case ".bin":
-		return openBin
-	}
-	return nil
 }
 
 // Fill reads the elements into b, which must have the sizes and elements of the

@@ -64,7 +64,7 @@ func (f *memFile) Abort() { f.aborted = true }
 // buffer makes data of the given sizes; a matrix has gaps between its rows when
 // ld says so.
 func buffer[T iface.Go](x []T, e iface.Elem, ld int, dims ...int) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: []iface.Kind{iface.Variable, iface.Vector, iface.Matrix}[len(dims)], Elem: e, Rank: int8(len(dims))}}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block}[len(dims)], Elem: e, Rank: int8(len(dims))}}
 	copy(b.Dim[:], dims)
 	if len(x) > 0 {
 		b.Ptr = unsafe.Pointer(&x[0])
@@ -74,8 +74,25 @@ func buffer[T iface.Go](x []T, e iface.Elem, ld int, dims ...int) *iface.Buffer 
 		b.Stride[0] = 1
 	case 2:
 		b.Stride[0], b.Stride[1] = ld, 1
+	case 3: // without gaps
+		b.Stride[0], b.Stride[1], b.Stride[2] = dims[1]*dims[2], dims[2], 1
 	}
 	return b
+}
+
+// dataName is a name of data in a format.
+func dataName(suffix string) string {
+	if suffix == ".npz" {
+		return "x.npz:a"
+	}
+	return "x" + suffix
+}
+
+// canHold reports whether data like d can be saved as name.
+func canHold(name string, d *iface.Desc) bool {
+	why, _ := Refusal(name, d.Kind, d.Elem, true)
+	image := Suffix(name) == ".png" || Suffix(name) == ".pgm"
+	return why == "" && (!image || checkImage(d) == nil)
 }
 
 // load reads a whole file into new memory.
@@ -168,8 +185,15 @@ func roundTrip[T iface.Go](t *testing.T, e iface.Elem, special ...T) {
 			{buffer(v, e, n, 0, 0), nil},
 			{buffer(v, e, 0, 0), nil},
 		} {
-			name := "x" + s
-			if err := Save(fsys, name, c.b); err != nil {
+			name := dataName(s)
+			err := Save(fsys, name, c.b)
+			if !canHold(name, &c.b.Desc) {
+				if err == nil {
+					t.Errorf("%v was saved as %s", &c.b.Desc, name)
+				}
+				continue
+			}
+			if err != nil {
 				t.Errorf("%s of %v: %v", name, &c.b.Desc, err)
 				continue
 			}
@@ -400,13 +424,13 @@ func TestCsv(t *testing.T) {
 
 func TestCsvErrors(t *testing.T) {
 	fsys := newFS(
-		"title.csv", "x,y\n1,2\n",
+		"title.csv", "x,1\n1,2\n",
 		"ragged.csv", "1,2\n3,4\n5,6,7\n8,9\n",
 		"ragged2.csv", "1,2\n3",
 		"gap.csv", "1,,2\n",
 		"comma.csv", "1,2,\n",
 		"space.csv", "1 2\n",
-		"quote.csv", "1,\"2\"\n",
+		"quote.csv", "1,\"2\n",
 		"bom.csv", "\xEF\xBBx1,2\n",
 		"range.csv", "1\n2\n\n128\n",
 		"frac.csv", "1.5\n",
@@ -423,22 +447,22 @@ func TestCsvErrors(t *testing.T) {
 		elem iface.Elem
 		text string
 	}{
-		{"title.csv", iface.Matrix, iface.F64, "title.csv:1: expected numbers alone, without a line of titles, found \"x\""},
+		{"title.csv", iface.Matrix, iface.F64, "title.csv:1: expected titles alone or numbers alone in the first line, with quotes around titles that are numbers, found \"x\" and \"1\""},
 		{"ragged.csv", iface.Matrix, iface.F64, "ragged.csv:3: expected 2 numbers in a row, as in the first, found 3"},
 		{"ragged2.csv", iface.Matrix, iface.F64, "ragged2.csv:2: expected 2 numbers in a row, as in the first, found 1"},
-		{"gap.csv", iface.Matrix, iface.F64, "gap.csv:1: expected number 2 of the row, found nothing"},
-		{"comma.csv", iface.Matrix, iface.F64, "comma.csv:1: expected number 3 of the row, found nothing"},
-		{"space.csv", iface.Matrix, iface.F64, "space.csv:1: expected a comma or the end of the line, found \"2\""},
-		{"quote.csv", iface.Matrix, iface.F64, "quote.csv:1: expected number 2 of the row, found \"\\\"2\\\"\""},
+		{"gap.csv", iface.Matrix, iface.F64, "gap.csv:1: expected a number in column 2, found nothing"},
+		{"comma.csv", iface.Matrix, iface.F64, "comma.csv:1: expected a number in column 3, found nothing"},
+		{"space.csv", iface.Matrix, iface.F64, "space.csv:1: expected a comma or the end of the line behind a number, found \"1 2\""},
+		{"quote.csv", iface.Matrix, iface.F64, "quote.csv:1: expected a `\"` that ends the field, found the end of the file"},
 		{"bom.csv", iface.Matrix, iface.F64, "bom.csv:1: expected a number, found \"\\xef\\xbbx1\""},
-		{"range.csv", iface.Vector, iface.I8, "range.csv:4: expected an integer that i8 can hold, found \"128\""},
-		{"frac.csv", iface.Vector, iface.I8, "frac.csv:1: expected an integer that i8 can hold, found \"1.5\""},
-		{"over.csv", iface.Vector, iface.F64, "over.csv:1: expected number 1 of the row, found \"1e400\""},
-		{"hex.csv", iface.Vector, iface.F64, "hex.csv:1: expected number 1 of the row, found \"0x10\""},
-		{"under.csv", iface.Vector, iface.F64, "under.csv:1: expected number 1 of the row, found \"1_000\""},
-		{"long.csv", iface.Vector, iface.F64, "long.csv:1: expected number 1 of the row, found \"" + strings.Repeat("9", 40) + "\"…"},
-		{"binary.csv", iface.Vector, iface.F64, "binary.csv:1: expected number 1 of the row, found \"1\\x00\""},
-		{"zeros.csv", iface.Vector, iface.F64, "zeros.csv:1: expected number 1 of the row, found \"" + strings.Repeat("0", 40) + "\"…"},
+		{"range.csv", iface.Vector, iface.I8, "range.csv:4: expected an integer that i8 can hold in column 1, found \"128\""},
+		{"frac.csv", iface.Vector, iface.I8, "frac.csv:1: expected an integer that i8 can hold in column 1, found \"1.5\""},
+		{"over.csv", iface.Vector, iface.F64, "over.csv:1: expected a number in column 1, found \"1e400\""},
+		{"hex.csv", iface.Vector, iface.F64, "hex.csv:1: expected a number in column 1, found \"0x10\""},
+		{"under.csv", iface.Vector, iface.F64, "under.csv:1: expected a number in column 1, found \"1_000\""},
+		{"long.csv", iface.Vector, iface.F64, "long.csv:1: expected a number in column 1, found \"" + strings.Repeat("9", 40) + "\"…"},
+		{"binary.csv", iface.Vector, iface.F64, "binary.csv:1: expected a number in column 1, found \"1\\x00\""},
+		{"zeros.csv", iface.Vector, iface.F64, "zeros.csv:1: expected a number in column 1, found \"" + strings.Repeat("0", 40) + "\"…"},
 		{"ragged.csv", iface.Vector, iface.F64, "ragged.csv:3: expected 2 numbers in a row, as in the first, found 3"},
 	} {
 		refused(t, fsys, c.name, c.kind, c.elem, nil, c.text)
@@ -450,8 +474,8 @@ func TestCsvErrors(t *testing.T) {
 func TestNames(t *testing.T) {
 	fsys := newFS("X.CSV", "7\n")
 	loaded(t, fsys, "X.CSV", iface.Variable, iface.I8, []int8{7})
-	refused(t, fsys, "x.txt", iface.Vector, iface.F64, nil, "x.txt: expected a name that ends in .npy, .mtx, .csv or .bin, found \"x.txt\"")
-	refused(t, fsys, "x", iface.Vector, iface.F64, nil, "x: expected a name that ends in .npy, .mtx, .csv or .bin, found \"x\"")
+	refused(t, fsys, "x.txt", iface.Vector, iface.F64, nil, "x.txt: expected a name that ends in .npy, .npz, .mtx, .csv, .bin, .png or .pgm, found \"x.txt\"")
+	refused(t, fsys, "x", iface.Vector, iface.F64, nil, "x: expected a name that ends in .npy, .npz, .mtx, .csv, .bin, .png or .pgm, found \"x\"")
 	_, err := Open(fsys, "gone.npy", Want{Kind: iface.Vector, Elem: iface.F64})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "gone.npy: ") {
 		t.Errorf("a missing file: %v", err)
@@ -524,6 +548,7 @@ func TestBrokenFiles(t *testing.T) {
 		"x.csv": "1\n2\n",
 		"x.mtx": "%%MatrixMarket matrix array real general\n3 1\n1\n2\n",
 		"y.mtx": "%%MatrixMarket matrix coordinate real general\n3 1",
+		"y.pgm": "P2\n3 1\n255\n1 2",
 		"x.bin": "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	} {
 		_, _, err := load[float64](&brokenFS{data: data, err: cause}, name, iface.Vector, iface.F64, 3)
@@ -585,11 +610,11 @@ func TestFolders(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, "x"+s), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := load[float64](os.DirFS(dir), "x"+s, iface.Vector, iface.F64, 3)
+		_, _, err := load[float64](os.DirFS(dir), dataName(s), iface.Vector, iface.F64, 3)
 		if err == nil || !strings.HasSuffix(err.Error(), ": is a directory") || strings.Count(err.Error(), "x"+s) != 1 {
 			t.Errorf("a folder: %v", err)
 		}
-		_, _, err = load[float64](os.DirFS(dir), "y"+s, iface.Vector, iface.F64, 3)
+		_, _, err = load[float64](os.DirFS(dir), "y"+dataName(s)[1:], iface.Vector, iface.F64, 3)
 		if err == nil || err.Error() != "y"+s+": no such file or directory" || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a missing file: %v", err)
 		}
@@ -600,18 +625,19 @@ func TestFolders(t *testing.T) {
 func TestSaveErrors(t *testing.T) {
 	fsys := newFS()
 	for _, s := range Suffixes {
-		name := "x" + s
+		name := dataName(s)
+		file, _ := Split(name)
 		fsys.fail = nil
-		if err := Save(fsys, name, buffer([]int8{1, 2}, iface.I8, 0, 2)); err != nil {
+		if err := Save(fsys, name, buffer([]uint8{1, 2}, iface.U8, 2, 1, 2)); err != nil {
 			t.Fatal(err)
 		}
-		old := fsys.MapFS[name].Data
+		old := fsys.MapFS[file].Data
 		fsys.fail = errors.New("disk full")
-		err := Save(fsys, name, buffer([]int8{3, 4}, iface.I8, 0, 2))
+		err := Save(fsys, name, buffer([]uint8{3, 4}, iface.U8, 2, 1, 2))
 		if !errors.Is(err, fsys.fail) || err.Error() != name+": disk full" {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !bytes.Equal(fsys.MapFS[name].Data, old) {
+		if !bytes.Equal(fsys.MapFS[file].Data, old) {
 			t.Errorf("%s was overwritten", name)
 		}
 	}
@@ -674,7 +700,7 @@ func TestSaved(t *testing.T) {
 	} {
 		for _, suffix := range Suffixes {
 			fsys := newFS()
-			name := "x" + suffix
+			name := dataName(suffix)
 			if err := Save(fsys, name, from); err != nil {
 				continue // a block is no text
 			}
@@ -690,7 +716,7 @@ func TestSaved(t *testing.T) {
 						found = in.Dims
 						in.Close()
 					}
-					told, saidErr := Saved(name, from.Desc, w)
+					told, saidErr := Saved(name, name, from.Desc, w)
 					if (err == nil) != (saidErr == nil) || fmt.Sprint(told) != fmt.Sprint(found) {
 						t.Errorf("%v in %s, as %v: told %v (%v), found %v (%v)", from.Desc.String(), name, w.String(), told, saidErr, found, err)
 					}

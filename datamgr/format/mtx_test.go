@@ -239,7 +239,7 @@ func TestNumbersRoundOnce(t *testing.T) {
 	loaded(t, newFS("u.csv", "1.8446744073709551615e19\n000.00018446744073709551615E+23\n"), "u.csv", iface.Vector, iface.U64,
 		[]uint64{math.MaxUint64, math.MaxUint64}, 2)
 	for _, bad := range []string{"9007199254740992.5", "8.0000000000000001", "9223372036854775808.0", "-9.223372036854775809e18", "1e99", "1e-99999999999999999999"} {
-		refused(t, newFS("i.csv", bad), "i.csv", iface.Vector, iface.I64, nil, fmt.Sprintf("i.csv:1: expected an integer that i64 can hold, found %q", bad))
+		refused(t, newFS("i.csv", bad), "i.csv", iface.Vector, iface.I64, nil, fmt.Sprintf("i.csv:1: expected an integer that i64 can hold in column 1, found %q", bad))
 	}
 }
 

@@ -24,8 +24,12 @@ var npyTypes = map[string]iface.Elem{
 	"b1": iface.U8, // bool: 0 or 1
 }
 
-func openNpy(in *Input) error {
-	head, start, err := npyHead(in.file)
+func openNpy(in *Input) error { return in.npy(in.file, in.source) }
+
+// npy reads an array. rest returns what follows the bytes that were read, and
+// how many bytes that is, as source does.
+func (in *Input) npy(file io.Reader, rest func(read, want int64) (io.Reader, int64)) error {
+	head, start, err := npyHead(file)
 	if err != nil {
 		return err
 	}
@@ -45,7 +49,7 @@ func openNpy(in *Input) error {
 	for _, k := range d.Shape {
 		want *= int64(k)
 	}
-	r, size := in.source(int64(len(head)), want)
+	r, size := rest(int64(len(head)), want)
 	if size != want {
 		return &Error{At: true, Byte: int64(len(head)), Want: fmt.Sprintf("%d bytes, %s of type %v", want, sizes(d.Shape), elem), Got: fmt.Sprint(size)}
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -24,48 +24,70 @@ type Creator interface {
 
 // Save writes the elements of b to a file in the format of its suffix. Floats
 // are written so that they read back the same. An error leaves no file, and an
-// older one of that name as it was, as far as fsys is able to.
+// older one of that name as it was, as far as fsys is able to. An array of an .npz file
+// is put beside those that the file holds, which are copied, or in place of the one of its
+// name; fsys must be an fs.FS for that.
 func Save(fsys Creator, name string, b *iface.Buffer) error {
 	if b.Kind != iface.Variable && b.Kind.Rank() == 0 {
 		return &Error{File: name, Want: "data with elements", Got: b.Desc.String()}
 	}
-	var write func(*bufio.Writer, *iface.Buffer) error
-	suffix := strings.ToLower(path.Ext(name))
-	if b.Rank > 2 && (suffix == ".mtx" || suffix == ".csv") {
-		return &Error{File: name, Want: "a matrix, a vector or a variable (.npy and .bin hold a " + b.Kind.String() + ")", Got: b.Desc.String()}
+	if why, instead := Refusal(name, b.Kind, b.Elem, true); why != "" {
+		return cannotHold(name, why, instead)
 	}
-	switch suffix {
-	case ".npy":
-		write = writeNpy
-	case ".mtx":
-		write = writeMtx
-	case ".csv":
-		write = writeCsv
-	case ".bin":
-		write = writeRaw
-	default:
+	_, write := codecs(Suffix(name))
+	file, part := Split(name)
+	switch suffix := Suffix(name); {
+	case write == nil:
 		return badSuffix(name)
+	case suffix == ".npz":
+		return saveMember(fsys, name, b)
+	case suffix == ".png" || suffix == ".pgm":
+		if err := checkImage(&b.Desc); err != nil {
+			err.File = name
+			return err
+		}
+	case part != "": // columns of a .csv file
+		head, err := titleLine(part, b)
+		if err != nil {
+			err.File = file
+			return err
+		}
+		return saveFile(fsys, file, file, func(w io.Writer) error {
+			if _, err := io.WriteString(w, head); err != nil {
+				return err
+			}
+			return buffered(w, b, write)
+		})
 	}
-	f, err := fsys.Create(name)
+	return saveFile(fsys, file, file, func(w io.Writer) error { return buffered(w, b, write) })
+}
+
+// saveFile makes a file of what write writes, all of it or nothing. Messages call it name.
+func saveFile(fsys Creator, file, name string, write func(io.Writer) error) error {
+	f, err := fsys.Create(file)
 	if err != nil {
 		return &Error{File: name, Err: err}
 	}
-	w := bufio.NewWriterSize(f, 256<<10)
-	if err = write(w, b); err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
+	if err = write(f); err != nil {
 		if a, ok := f.(interface{ Abort() }); ok {
 			a.Abort()
 		} else {
 			f.Close()
 		}
-		return &Error{File: name, Err: err}
+		return (&Input{name: name}).located(err)
 	}
 	if err := f.Close(); err != nil {
 		return &Error{File: name, Err: err}
 	}
 	return nil
+}
+
+func buffered(w io.Writer, b *iface.Buffer, write func(*bufio.Writer, *iface.Buffer) error) error {
+	bw := bufio.NewWriterSize(w, 256<<10)
+	if err := write(bw, b); err != nil {
+		return err
+	}
+	return bw.Flush()
 }
 
 func writeNpy(w *bufio.Writer, b *iface.Buffer) error {
@@ -149,6 +171,52 @@ func writeMtx(w *bufio.Writer, b *iface.Buffer) error {
 		return err
 	}
 	return writeText(w, b, true)
+}
+
+// titleLine is the first line of a .csv file with the titles in part, one for each column.
+func titleLine(part string, b *iface.Buffer) (string, *Error) {
+	cols := 1
+	if b.Rank == 2 {
+		cols = b.Dim[1]
+	}
+	titles := splitTitles(part)
+	line := make([]string, len(titles))
+	if len(titles) != cols {
+		return "", &Error{Want: fmt.Sprintf("%d titles, one for each column", cols), Got: fmt.Sprintf("%d in %s", len(titles), quote([]byte(part)))}
+	}
+	for i, t := range titles {
+		switch {
+		case t == "":
+			return "", &Error{Want: "a title for each column", Got: fmt.Sprintf("none for column %d", i+1)}
+		case isNumber(t):
+			return "", &Error{Want: "titles that are no numbers", Got: quote([]byte(t))}
+		case slices.Contains(titles[:i], t):
+			return "", &Error{Want: "titles that differ", Got: quote([]byte(t)) + " twice"}
+		}
+		line[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
+		if plainTitle(t) {
+			line[i] = t
+		}
+	}
+	return strings.Join(line, ",") + "\n", nil
+}
+
+// plainTitle reports whether t is read as a title without quotes around it.
+func plainTitle(t string) bool {
+	for i, c := range t {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return !absent[strings.ToLower(t)]
+}
+
+func isNumber(t string) bool {
+	_, ok := parseNumber([]byte(t))
+	return ok
 }
 
 // writeCsv writes a row a line; of a vector an element a line.

@@ -4,6 +4,7 @@ package format
 
 import (
 	"io"
+	"strings"
 )
 
 // maxToken is the longest word or number in a file, in bytes.
@@ -15,6 +16,7 @@ type text struct {
 	buf      []byte
 	pos, end int
 	line     int
+	read     int64 // bytes that came from r
 	err      error // of the reader; io.EOF at the end
 }
 
@@ -33,6 +35,7 @@ func (t *text) more(keep int) (int, bool) {
 		var n int
 		n, t.err = t.r.Read(t.buf[t.end:])
 		t.end += n
+		t.read += int64(n)
 		if n > 0 {
 			return 0, true
 		}
@@ -118,6 +121,51 @@ func (t *text) token(sep byte) []byte {
 		}
 	}
 }
+
+// until is token for text that may have blanks in it: it ends before the next newline or sep.
+func (t *text) until(sep byte) []byte {
+	start := t.pos
+	for {
+		for i := t.pos; i < t.end; i++ {
+			if c := t.buf[i]; c == sep || c == '\n' {
+				t.pos = i
+				return t.buf[start:i]
+			}
+		}
+		t.pos = t.end
+		if t.end-start > maxToken {
+			return t.buf[start:t.end]
+		}
+		var ok bool
+		if start, ok = t.more(start); !ok {
+			return t.buf[start:t.end]
+		}
+	}
+}
+
+// ahead returns the rest of the line without taking it, with quoted newlines, as far as the
+// buffer holds it; whole reports whether that is all of it.
+func (t *text) ahead() (line []byte, whole bool) {
+	quoted := false
+	for at := 0; ; {
+		for rest := t.buf[t.pos:t.end]; at < len(rest); at++ {
+			if rest[at] == '"' { // in the middle of a word it is a character like others
+				quoted = !quoted && (at == 0 || strings.IndexByte(",; \t\"", rest[at-1]) >= 0)
+			} else if rest[at] == '\n' && !quoted {
+				return rest[:at], true
+			}
+		}
+		if t.end-t.pos == len(t.buf) {
+			return t.buf[t.pos:t.end], false
+		}
+		if _, ok := t.more(t.pos); !ok {
+			return t.buf[t.pos:t.end], true
+		}
+	}
+}
+
+// offset is the number of bytes before the next one.
+func (t *text) offset() int64 { return t.read - int64(t.end-t.pos) }
 
 // failed returns the error of the reader, nil at the end of the file.
 func (t *text) failed() error {

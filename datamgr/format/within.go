@@ -48,6 +48,15 @@ func (b *Bounded) Open(name string) (f fs.File, err error) {
 	return &boundedFile{File: f, ctx: b.ctx, stop: interrupt(b.ctx, f)}, nil
 }
 
+// Stat implements fs.StatFS. A file that waits to be opened is not opened, if fsys is
+// an fs.StatFS too.
+func (b *Bounded) Stat(name string) (fs.FileInfo, error) {
+	if b.ctx.Err() != nil {
+		return nil, context.Cause(b.ctx)
+	}
+	return fs.Stat(b.fsys, name)
+}
+
 // Create implements Creator; a FileSystem that is none makes no files.
 func (b *Bounded) Create(name string) (f io.WriteCloser, err error) {
 	if o, ok := b.fsys.(createsWithin); ok {
@@ -92,6 +101,19 @@ func (f *boundedFile) Read(b []byte) (int, error) {
 		return 0, io.ErrNoProgress
 	}
 	return 0, nil
+}
+
+// ReadAt implements io.ReaderAt; the error of a file that cannot is errors.ErrUnsupported.
+func (f *boundedFile) ReadAt(b []byte, at int64) (int, error) {
+	if f.ctx.Err() != nil {
+		return 0, context.Cause(f.ctx)
+	}
+	r, ok := f.File.(io.ReaderAt)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	n, err := r.ReadAt(b, at)
+	return n, ended(f.ctx, err)
 }
 
 func (f *boundedFile) Close() error {

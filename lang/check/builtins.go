@@ -4,7 +4,6 @@ package check
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -85,7 +84,7 @@ func (c *checker) builtinResult(e *syntax.Call, name string) *types.Type {
 				c.err("E0705", x, fmt.Sprintf("`save` writes registered data, and this is %s", aType(x.Type())))
 			}
 			c.arg(e, 1, types.TString, "the file name")
-			c.fileName(e.Args[1].Value, "saved", e.Args[0].Value.Type().Kind)
+			c.fileName(e.Args[1].Value, "saved", e.Args[0].Value.Type())
 		}
 		return types.TNone
 	case "range":
@@ -424,25 +423,30 @@ func (c *checker) codeletValue(e syntax.Expr) *types.Object {
 
 // Names of files: how one ends says in which format it is saved and loaded.
 
-// textFiles and binaryFiles are endings of other programs, by what they hold.
+// textFiles, binaryFiles and imageFiles are endings of other programs, by what they hold.
 var (
 	textFiles   = []string{".txt", ".dat", ".tsv", ".text", ".out", ".xls", ".xlsx", ".ods", ".json", ".log"}
-	binaryFiles = []string{".npz", ".h5", ".hdf5", ".mat", ".raw", ".pkl", ".pt", ".jld2", ".nc", ".f64", ".f32", ".data"}
+	binaryFiles = []string{".h5", ".hdf5", ".mat", ".raw", ".pkl", ".pt", ".jld2", ".nc", ".f64", ".f32", ".data"}
+	imageFiles  = []string{".jpg", ".jpeg", ".tif", ".tiff", ".ppm", ".pbm", ".pnm", ".bmp", ".gif", ".webp"}
 )
 
 // fileName reports the name x of a file that is saved or loaded, as verb says, when the
-// text shows that it has no format; kind is that of the data, if it is known.
-func (c *checker) fileName(x syntax.Expr, verb string, kind types.Kind) {
+// text shows that it has no format, or one that cannot hold data of type t, as far as that is known.
+func (c *checker) fileName(x syntax.Expr, verb string, t *types.Type) {
 	end, whole := ending(x)
-	suffix := strings.ToLower(path.Ext(end))
+	suffix := format.Suffix(end)
+	_, part := format.Split(end)
 	switch {
-	case end == "" && !whole || !whole && suffix == "":
+	case !whole && (suffix == "" || part == "" && strings.Contains(end, ":")):
 		return // not in the text
 	case slices.Contains(format.Suffixes, suffix):
-		if kind == types.Block && (suffix == ".mtx" || suffix == ".csv") {
-			d := c.err("E0705", x, fmt.Sprintf("a `%s` file holds no block", suffix))
-			d.Help = append(d.Help, "a block is "+verb+" as `.npy` or `.bin`")
-			c.otherSuffix(x, suffix, ".npy", false)
+		name := end
+		if !whole && part == "" {
+			name = "x" + suffix
+		}
+		if why, instead := format.Refusal(name, t.Data(), t.Elem, verb == "saved"); why != "" {
+			d := c.err("E0705", x, why)
+			d.Help = append(d.Help, instead)
 		}
 		return
 	}
@@ -464,6 +468,9 @@ func (c *checker) fileName(x syntax.Expr, verb string, kind types.Kind) {
 	case slices.Contains(textFiles, suffix):
 		d.Help = append(d.Help, "`.csv` has rows of numbers as text")
 		c.otherSuffix(x, suffix, ".csv", verb == "saved")
+	case slices.Contains(imageFiles, suffix):
+		d.Help = append(d.Help, "`.png` has images in grey and in colour")
+		c.otherSuffix(x, suffix, ".png", verb == "saved")
 	case slices.Contains(binaryFiles, suffix):
 		d.Help = append(d.Help, "`.npy` is what NumPy reads and writes, `.bin` has the elements alone")
 		c.otherSuffix(x, suffix, ".npy", verb == "saved")

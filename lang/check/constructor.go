@@ -288,7 +288,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		}
 	case name == "load" && kind != "variable":
 		c.want(a.Value, types.TString, "`load`")
-		c.fileName(a.Value, "loaded", t.Kind)
+		c.fileName(a.Value, "loaded", t)
 	case name == "ld" && kind == "matrix":
 		c.want(a.Value, types.TInt, "`ld`")
 	case name == "reduce":

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (m *Machine) fileName(name string, at position, what string) string {
 		d.Help = []string{"it says the format, too, and ends in " + suffixes()}
 		m.raise(d)
 	}
-	return path.Clean(filepath.ToSlash(name))
+	return format.Clean(name)
 }
 
 // folders is a FileSystem that knows its folders.
@@ -54,18 +53,31 @@ func suffixes() string {
 	return strings.Join(format.Suffixes[:last], ", ") + " or " + format.Suffixes[last]
 }
 
+// refuse raises why the format that name says cannot hold data of a kind and element type.
+func (m *Machine) refuse(name string, kind iface.Kind, elem iface.Elem, save bool, at position) {
+	why, instead := format.Refusal(name, kind, elem, save)
+	if why == "" {
+		return
+	}
+	verb := "load"
+	if save {
+		verb = "save"
+	}
+	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot %s `%s`: %s", verb, name, why))
+	d.Help = []string{instead}
+	m.raise(d)
+}
+
 // canSave raises what shows, before anything is written, that name cannot be: an ending
-// that is no format, or none for a block, or a folder that does not exist.
-func (m *Machine) canSave(name string, block bool, at position) {
-	ext := strings.ToLower(path.Ext(name))
-	if !slices.Contains(format.Suffixes, ext) {
+// that is no format, or none for the data, or a folder that does not exist.
+func (m *Machine) canSave(name string, kind iface.Kind, elem iface.Elem, at position) {
+	if !slices.Contains(format.Suffixes, format.Suffix(name)) {
 		m.badFile(&format.Error{File: name, Want: "a name that ends in " + suffixes(), Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
 	}
-	if block && (ext == ".csv" || ext == ".mtx") {
-		m.badFile(&format.Error{File: name, Want: "a name that ends in .npy or .bin, which hold a block", Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
-	}
+	m.refuse(name, kind, elem, true, at)
 	fsys, ok := m.cfg.Files.(folders)
-	if dir := path.Dir(name); ok && dir != "." && !fsys.HasFolder(dir) {
+	file, _ := format.Split(name)
+	if dir := path.Dir(file); ok && dir != "." && !fsys.HasFolder(dir) {
 		d := m.diagnostic("E0902", at, fmt.Sprintf("cannot save `%s`: there is no folder `%s`", name, dir))
 		d.Help = []string{fmt.Sprintf("make it first, as by `mkdir -p %s`, or save elsewhere", dir)}
 		d.Cause = &fs.PathError{Op: "save", Path: name, Err: fs.ErrNotExist}
@@ -90,15 +102,13 @@ func (m *Machine) badFile(err error, at position, what, name string) {
 	if near, ok := m.nearFile(name); ok && code == "E0902" {
 		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
 	}
-	if _, found, ok := strings.Cut(text, ".csv:"); ok && code == "R0107" && strings.Contains(found, "of the row, found \"") && strings.Contains(found, ";") {
-		d.Help = []string{"the fields of a .csv are separated by `,`, and numbers have a point"}
-	}
 	d.Cause = err
 	m.raise(d)
 }
 
 // nearFile finds a file whose name is near, in the same folder.
 func (m *Machine) nearFile(name string) (near string, ok bool) {
+	name, _ = format.Split(name)
 	dir := path.Dir(name)
 	var entries []fs.DirEntry
 	err := protect(func() (err error) { entries, err = fs.ReadDir(m.cfg.Files, dir); return err })
@@ -130,10 +140,11 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface.Buffer) error {
 	s = m.fileName(s, at, "load")
 	m.poll(at)
+	m.refuse(s, spec.Kind, spec.Elem, false, at)
 	want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
 	if len(spec.Dims) > 0 {
 		want.Dims = spec.Dims
-	} else if spec.Kind == iface.Variable && strings.EqualFold(path.Ext(s), ".bin") {
+	} else if spec.Kind == iface.Variable && format.Suffix(s) == ".bin" {
 		want.Dims = []int{} // the file does not say that it has no sizes
 	}
 	if m.plan != nil {
@@ -145,8 +156,8 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 			spec.Dims = dims
 			return func(*iface.Buffer) error { return nil } // a value, which plans do not know
 		}
-		if d, ok := m.plan.saved[s]; ok { // the run will have the file by now
-			dims, err := format.Saved(s, d, want)
+		if f, ok := m.plan.saved[savedKey(s)]; ok { // the run will have the file by now
+			dims, err := format.Saved(s, f.name, f.desc, want)
 			if err != nil {
 				m.badFile(err, at, "cannot load", s)
 			}
@@ -179,6 +190,22 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	}
 }
 
+// savedFile is what a save writes: the name, with the part of the file, and the data.
+type savedFile struct {
+	name string
+	desc iface.Desc
+}
+
+// savedKey is what the names of data that one save writes have in common: the file, and of an
+// archive the array too.
+func savedKey(name string) string {
+	if format.Suffix(name) == ".npz" {
+		return name
+	}
+	file, _ := format.Split(name)
+	return file
+}
+
 // sizesFit says why sizes do not stand for a file that shall become want.
 func sizesFit(name string, want *format.Want, dims []int) error {
 	fits := len(dims) == want.Kind.Rank() && (want.Dims == nil || slices.Equal(want.Dims, dims))
@@ -209,7 +236,14 @@ func (m *Machine) catch(fn func()) (r *raised) {
 // save writes the data of a handle or array.
 func (m *Machine) save(v any, name string, at, nameAt position) {
 	name = m.fileName(name, nameAt, "save")
-	m.canSave(name, false, nameAt)
+	kind, elem := iface.NoKind, iface.NoElem
+	switch x := v.(type) {
+	case *Handle:
+		kind, elem = x.h.Type()
+	case *Array:
+		kind, elem = x.buf.Kind, x.buf.Elem
+	}
+	m.canSave(name, kind, elem, nameAt)
 	var err error
 	switch x := v.(type) {
 	case *Handle:
@@ -231,7 +265,7 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 
 func (m *Machine) write(name string, b *iface.Buffer) error {
 	if m.plan != nil {
-		m.plan.saved[name] = b.Desc
+		m.plan.saved[savedKey(name)] = savedFile{name, b.Desc}
 		return nil
 	}
 	return protect(func() error { return format.Save(format.Within(m.ctx, m.cfg.Files), name, b) })
@@ -326,12 +360,14 @@ func (k *saveChecks) save(s *syntax.ExprStmt) stmt {
 	if !ok {
 		return nil
 	}
-	data := call.Args[0].Value.Type()
-	block := data != nil && data.Kind == types.Block
+	kind, elem := iface.NoKind, iface.NoElem
+	if data := call.Args[0].Value.Type(); data != nil {
+		kind, elem = data.Data(), data.Elem
+	}
 	file, at := k.c.ref(known), k.c.positionOf(name)
 	return func(f *frame) ctl {
 		if s, ok := file(f).(string); ok && f.m.cfg.Files != nil {
-			f.m.canSave(f.m.fileName(s, at, "save"), block, at)
+			f.m.canSave(f.m.fileName(s, at, "save"), kind, elem, at)
 		}
 		return next
 	}

@@ -38,17 +38,17 @@ type planning struct {
 	parted bool             // an unknown value decided which way the script goes
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
-	loads  map[string]bool       // names of files, on all paths
-	saved  map[string]iface.Desc // what the path has saved, by the names of the files
-	called map[string]bool       // host functions, on all paths
-	check  bool                  // for errors alone
-	steps  int64                 // that the path took
-	taken  int64                 // bytes of what was recorded
-	paid   int64                 // of taken, those that were counted
-	kept   int                   // tasks of another path that are kept meanwhile
-	limit  int64                 // of the memory of the script
-	left   int64                 // of limit, when the path had ended
-	calls  repeats               // in a check
+	loads  map[string]bool      // names of files, on all paths
+	saved  map[string]savedFile // what the path has saved, by savedKey
+	called map[string]bool      // host functions, on all paths
+	check  bool                 // for errors alone
+	steps  int64                // that the path took
+	taken  int64                // bytes of what was recorded
+	paid   int64                // of taken, those that were counted
+	kept   int                  // tasks of another path that are kept meanwhile
+	limit  int64                // of the memory of the script
+	left   int64                // of limit, when the path had ended
+	calls  repeats              // in a check
 
 	session *forked // nil: of a script
 }
@@ -521,7 +521,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 		if out.Paths == maxPaths-1 || cfg.Steps > 0 && out.Paths > 1 && spent+longest > cfg.Steps {
 			todo = []map[position]bool{together(todo)}
 		}
-		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[position]int{}, noted: map[position]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
+		pl := &planning{loads: loads, saved: map[string]savedFile{}, called: cfg.Called, force: todo[0], tried: tried, count: map[position]int{}, noted: map[position]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
 		if out.Recorder != nil {
 			pl.kept = out.Recorder.Len()
 		}

@@ -52,7 +52,7 @@ var ElemNames = []Entry{
 var Builtins = []Entry{
 	{"print", "print(a, b, …)", "writes its arguments, one space between them, and a newline"},
 	{"str", "str(x) -> string", "the text that print writes for x"},
-	{"save", `save(x, "file")`, "writes the data of x: .npy, .mtx, .csv or .bin"},
+	{"save", `save(x, "file")`, "writes the data of x: .npy, .npz, .mtx, .csv, .bin, .png or .pgm"},
 	{"value", "value(x) -> int or float", "waits for the variable x and reads it"},
 	{"busy", "busy(x) -> bool", "whether `wait x` would wait now: for data, a task, a gate, or a list of them"},
 	{"len", "len(x) -> int", "items of a list, string or range, parts of a view, first size of an array"},
@@ -180,7 +180,7 @@ var Args = []ArgSet{
 		{"nz", "block[f64](nx = 2, ny = 3, nz = 4)", "size along the third index"},
 		{"fill", "vector[f64](n, fill = 0)", "the value of every element; without it, list or load, the data must be written before it is read"},
 		{"list", "vector[f64](list = [1.0, 2.0])", "the elements, row by row"},
-		{"load", `matrix[f64](load = "A.npy")`, "a file that has the elements and sizes: .npy, .mtx, .csv or .bin"},
+		{"load", `matrix[f64](load = "A.npy")`, "a file that has the elements and sizes: .npy, .npz, .mtx, .csv, .bin, .png or .pgm"},
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
 	}},

@@ -57,6 +57,9 @@ func isPipe(name string) bool {
 	return err == nil && fi.Mode()&fs.ModeNamedPipe != 0
 }
 
+// Stat says what a file is.
+func (osFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
 // HasFolder reports whether name is a folder.
 func (osFiles) HasFolder(name string) bool {
 	fi, err := os.Stat(name)
@@ -478,7 +481,7 @@ func dataPaths(prog *lang.Program, flags []string) (paths map[string]string, nam
 	}
 	unknown := make([]string, 0, len(paths))
 	for name := range paths {
-		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, format.Suffix(name)) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -506,7 +509,7 @@ func bindFiles(prog *lang.Program, flags []string) ([]lang.Option, error) {
 		if !ok {
 			return nil, usagef("--data %s: data of type %s cannot come from a file", x.Name, x.Type)
 		}
-		fi, err := os.Stat(path)
+		fi, err := statData(path)
 		if err != nil {
 			return nil, usagef("--data %s: %s", x.Name, dataError(path, err))
 		}
@@ -517,7 +520,7 @@ func bindFiles(prog *lang.Program, flags []string) ([]lang.Option, error) {
 		opts = append(opts, lang.BindFile(x.Name, path, want.Dims...))
 	}
 	for name, text := range paths {
-		if slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+		if slices.Contains(format.Suffixes, format.Suffix(name)) {
 			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
 		}
 	}
@@ -541,6 +544,7 @@ func dataError(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("%s: %v", path, cause(err))
 	}
+	path, _ = format.Split(path)
 	text := path + ": no such file"
 	folder, _ := filepath.Split(path)
 	if near, ok := diag.Nearest(path, filesFrom(folder, format.Suffixes...)); ok {
@@ -554,24 +558,30 @@ func sizeExample(kind iface.Kind) string {
 }
 
 func isFile(path string) bool {
-	_, err := os.Stat(path)
+	_, err := statData(path)
 	return err == nil
+}
+
+// statData is os.Stat of the file in which data is.
+func statData(name string) (fs.FileInfo, error) {
+	file, _ := format.Split(name)
+	return os.Stat(file)
 }
 
 // wanted is what a file is to hold. One of raw elements has no sizes: as far as its length
 // says them they are taken from that.
 func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (format.Want, error) {
 	want := format.Want{Kind: kind, Elem: elem}
-	if strings.EqualFold(filepath.Ext(path), ".bin") { // raw elements: the file has no sizes
+	if format.Suffix(path) == ".bin" { // raw elements: the file has no sizes
 		switch kind {
 		case iface.Variable:
 			want.Dims = []int{}
 		case iface.Vector:
 			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
 		case iface.Block:
-			return want, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy", path)
+			return want, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy or .npz", path)
 		default:
-			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .mtx or .csv", path)
+			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .npz, .mtx or .csv", path)
 		}
 	}
 	return want, nil
@@ -584,7 +594,7 @@ func loadData(ctx context.Context, path, typ string, most int64) (d *lang.Data, 
 	if !ok {
 		return nil, 0, fmt.Errorf("data of type %s cannot come from a file", typ)
 	}
-	fi, err := os.Stat(path)
+	fi, err := statData(path)
 	if err != nil {
 		return nil, 0, errors.New(dataError(path, err))
 	}
@@ -679,8 +689,11 @@ func savesOf(flags []string) ([]save, error) {
 	}
 	var out []save
 	for name, path := range paths {
-		if !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(path))) {
+		if !slices.Contains(format.Suffixes, format.Suffix(path)) {
 			return nil, usagef("--save %s: the name `%s` must end in %s", name, path, strings.Join(format.Suffixes, ", "))
+		}
+		if why, instead := format.Refusal(path, iface.NoKind, iface.NoElem, true); why != "" {
+			return nil, usagef("--save %s: %s; %s", name, why, instead)
 		}
 		out = append(out, save{name, path})
 	}
@@ -756,7 +769,7 @@ func (a *app) sayUnsaved(ctx context.Context, err error, saves []save) {
 	}
 	for _, s := range saves {
 		old := ""
-		if fi, err := os.Stat(s.path); err == nil && fi.Mode().IsRegular() {
+		if fi, err := statData(s.path); err == nil && fi.Mode().IsRegular() {
 			old = "; the file that is there is an older one"
 		}
 		why := "the run failed"
@@ -775,7 +788,7 @@ func (a *app) saveTo(ctx context.Context, inst *lang.Instance, s save) error {
 	if err := saveOne(ctx, h, s.path); err != nil {
 		return fmt.Errorf("--save %s: %w", s.name, err)
 	}
-	if fi, err := os.Stat(s.path); err == nil {
+	if fi, err := statData(s.path); err == nil {
 		a.wrote(s.path, fmt.Sprintf("`%s`, %s", s.name, bytesText(fi.Size())))
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/trace"
@@ -465,6 +466,14 @@ func (o output) String() string {
 	return o.flag + " " + o.path
 }
 
+// file is the file that is written, and the part of it that is meant: see format.Split.
+func (o output) file() (path, part string) {
+	if strings.HasPrefix(o.flag, "--save ") {
+		return format.Split(o.path)
+	}
+	return o.path, ""
+}
+
 // checkOutputs looks, before anything runs, whether the outputs can be written where
 // they are wanted: two in one file would leave the last, and one over the script
 // would lose it. script is "" or "-" where there is no file.
@@ -485,20 +494,23 @@ func checkOutputs(script string, outputs ...output) error {
 		if script != "" && script != "-" && same(script, o.path) {
 			return usagef("%s would overwrite the script", o)
 		}
+		path, part := o.file()
 		for _, b := range before {
-			if same(b.path, o.path) {
+			other, otherPart := b.file()
+			arrays := format.Suffix(b.path) == ".npz" && format.Suffix(o.path) == ".npz" && part != otherPart
+			if same(other, path) && !arrays {
 				return usagef("%s and %s would both write %s", b.flag, o.flag, o.path)
 			}
 		}
 		before = append(before, o)
-		if fi, err := os.Stat(o.path); err == nil && fi.IsDir() {
+		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			return usagef("%s: that is a folder; name a file in it", o)
 		}
 		what, ext := map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], strings.ToLower(filepath.Ext(o.path))
 		if what != "" && otherFormats[ext] && !strings.HasPrefix(what, ext) { // .htm
 			return usagef("%s: the file would be %s; its name should end in %s", o, strings.ToUpper(what[1:]), what)
 		}
-		folder := filepath.Dir(o.path)
+		folder := filepath.Dir(path)
 		if fi, err := os.Stat(folder); err != nil || !fi.IsDir() {
 			if err == nil {
 				err = syscall.ENOTDIR

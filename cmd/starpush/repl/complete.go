@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -198,7 +199,7 @@ func fileArgument(head string) (prefix string, suffixes []string, ok bool) {
 	case m[1] != "":
 		return m[4], []string{".spu"}, true
 	}
-	return m[4], []string{".npy", ".mtx", ".csv", ".bin"}, true
+	return m[4], format.Suffixes, true
 }
 
 // files offers folders, and files with one of the suffixes.

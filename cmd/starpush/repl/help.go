@@ -63,7 +63,7 @@ func TopicOf(word string) string {
 		return "models"
 	case "timeout":
 		return "limits"
-	case "load", "file", "csv", "npy", "mtx", "bin", "data":
+	case "load", "file", "csv", "npy", "npz", "mtx", "bin", "png", "pgm", "image", "data":
 		return "files"
 	case "codelet", "each":
 		return "codelets"
@@ -90,7 +90,7 @@ const keysTopic = `  Enter        runs a complete entry, else goes on in a new l
 `
 
 const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, block, void
-  register A = matrix[f64](load = "A.npy")  from a file: .npy, .mtx, .csv or .bin
+  register A = matrix[f64](load = "A.npy")  from a file; :help files has the formats
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
   insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes
   acquire RW x as xs { xs[0] = 1.0 }        the data itself, in the script
@@ -104,8 +104,13 @@ const filesTopic = `  register x = vector[f64](load = "x.npy")  a file; its size
   extern x: vector[f64]                     the same, named outside: --data x=x.npy
   save(x, "x.csv")                          what the tasks left; or outside: --save x=x.csv
   .npy   NumPy
-  .csv   rows of numbers, without a line of titles
+  .npz   several arrays of NumPy: load = "a.npz:x", save(x, "a.npz:x")
+  .csv   rows of numbers, below a line of titles or without one; columns by
+         their titles: load = "t.csv:time,price"
   .mtx   MatrixMarket
+  .png   an image: matrix[u8] or [u16] in grey, block[u8] or [u16] in colour,
+         rows x columns x 3 or 4
+  .pgm   an image in grey
   .bin   elements alone; the sizes are said: matrix[f64](3, 2, load = "x.bin")
 `
 
