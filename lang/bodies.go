@@ -160,7 +160,7 @@ func declared(name, source string) (map[string]*types.Object, error) {
 func fits(sig *types.Signature, ops []iface.Desc) (targs map[byte]iface.Elem, ok bool) {
 	targs = map[byte]iface.Elem{}
 	n := 0
-	for _, p := range sig.Params {
+	for _, p := range sig.Flat().Params {
 		if p.Mode == iface.NoMode {
 			continue
 		}

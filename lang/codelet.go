@@ -77,7 +77,7 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &codeletBuild{sig: sig}
+	b := &codeletBuild{sig: sig.Flat()}
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -89,13 +89,13 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	if len(b.impls) == 0 && len(b.on) == 0 {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU, CPUFunc or On", sig.Name)
 	}
-	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), Types: interp.Types(sig, nil), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(b.sig), Types: interp.Types(sig, nil), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
 	e.Model = b.model
 	if b.version != "" {
 		e.Kernel = func() string { return b.version }
 	}
 	if b.shape != nil {
-		e.Shape = shapeRule(sig, b.shape)
+		e.Shape = shapeRule(b.sig, b.shape)
 	}
 	return &Codelet{sig: sig, eng: e}, nil
 }
@@ -312,7 +312,7 @@ func moduleMembers(m *Module) (map[string]*types.Object, error) {
 		if members[sig.Name] != nil {
 			return nil, fmt.Errorf("two codelets are named %s", sig.Name)
 		}
-		if c.Modes != nil && !slices.Equal(c.Modes, operandModes(sig)) {
+		if c.Modes != nil && !slices.Equal(c.Modes, operandModes(sig.Flat())) {
 			return nil, fmt.Errorf("%s: its Modes %v are not those of its signature %q", sig.Name, c.Modes, c.Signature)
 		}
 		if c.Elems != nil {

@@ -75,15 +75,21 @@ func (c *cellsOf[T]) set(i, j int, v num) bool {
 func (c *cellsOf[T]) add(i, j int, v num) bool {
 	x, ok := to[T](v)
 	p := &c.mem[i*c.ld+j]
-	s := *p + x
+	s, fits := sum(*p, x)
+	*p = s
+	return ok && fits
+}
+
+// sum returns a + b, and false if T cannot hold it.
+func sum[T iface.Go](a, b T) (s T, ok bool) {
+	s = a + b
 	switch {
 	case !isFloat[T](): // a sum that went round moved against the sign of what was added
-		ok = ok && (s < *p) == (x < 0)
+		return s, (s < a) == (b < 0)
 	case s-s != 0: // only what is not finite itself makes such a sum
-		ok = ok && (*p-*p != 0 || x-x != 0)
+		return s, a-a != 0 || b-b != 0
 	}
-	*p = s
-	return ok
+	return s, true
 }
 
 func (c *cellsOf[T]) holds(v num) bool {

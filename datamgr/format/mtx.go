@@ -161,8 +161,10 @@ func (m *mtx) lineEnd(form string) error {
 	return m.t.wrong(form+" and then the end of the line", m.t.here())
 }
 
-func (m *mtx) fill(b *iface.Buffer) error {
-	c := newCells(b, m.column)
+func (m *mtx) fill(b *iface.Buffer) error { return m.read(newCells(b, m.column)) }
+
+// read reads all entries or elements into c.
+func (m *mtx) read(c cells) error {
 	read := m.coordinates
 	if m.array {
 		read = m.columns

@@ -269,6 +269,8 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows` or `%s.cols`", c.text(x), c.text(x)))
 		case types.Block:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
+		case types.CSR:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows`, `%s.cols` or `%s.nnz`", c.text(x), c.text(x), c.text(x)))
 		}
 	}
 }
@@ -300,7 +302,11 @@ func (c *checker) elementsOf(d *diag.Diagnostic, x syntax.Expr) {
 		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %[1]s as %[2]s { ... %[2]s[%[3]s] ... }`", c.text(e.X), a, c.indicesFor(e.X.Type(), e.Args)))
 		return
 	}
-	d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { ... }`", c.text(x)))
+	member := ""
+	if x.Type().Kind == types.CSR {
+		member = ".val"
+	}
+	d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s%s as a { ... }`", c.text(x), member))
 }
 
 // saveSwapped reports save("x.npy", x).
@@ -439,6 +445,11 @@ func (c *checker) fileName(x syntax.Expr, verb string, t *types.Type) {
 	switch {
 	case !whole && (suffix == "" || part == "" && strings.Contains(end, ":")):
 		return // not in the text
+	case t.Kind == types.CSR && suffix != ".mtx" && slices.Contains(format.Suffixes, suffix):
+		d := c.err("E0705", x, fmt.Sprintf("a `%s` file holds no csr", suffix))
+		d.Help = append(d.Help, "a csr is "+verb+" as `.mtx`")
+		c.otherSuffix(x, suffix, ".mtx", false)
+		return
 	case slices.Contains(format.Suffixes, suffix):
 		name := end
 		if !whole && part == "" {

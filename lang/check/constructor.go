@@ -138,7 +138,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	case absentKinds[name.Name]:
 		c.args(call)
 		d := c.err("E0705", name, fmt.Sprintf("data of kind `%s` is not part of this version", name.Name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, csr, void")
 		return types.TInvalid
 	}
 	name.SetType(types.TNone)
@@ -172,7 +172,7 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	if name != nil && c.scope.Lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
-		kinds := []string{"variable", "vector", "matrix", "block", "void"}
+		kinds := []string{"variable", "vector", "matrix", "block", "csr", "void"}
 		if best := vocab.ForeignKinds[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
@@ -224,7 +224,7 @@ func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.
 }
 
 // sizeNames are the names of the sizes by the name of the kind.
-var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes()}
+var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes(), "csr": iface.Matrix.Sizes()}
 
 // constructorArgs checks sizes, fill, list, load, ld and reduce.
 func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type) {
@@ -250,6 +250,33 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		c.constructorArg(a, kind, name, t)
 	}
 	c.sources(call, kind, given)
+	if kind == "csr" {
+		c.structure(call, given)
+	}
+}
+
+// structure checks that a csr gets its structure from a file or from two lists.
+func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg) {
+	const form = "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])"
+	for _, a := range call.Args {
+		if c.unknownArg[a] {
+			return // most likely one of them
+		}
+	}
+	load := given["load"]
+	for _, name := range []string{"ptr", "col"} {
+		switch a := given[name]; {
+		case load != nil && a != nil:
+			d := c.err("E0705", a, fmt.Sprintf("`%s` and `load` both give the csr its structure", name))
+			d.Labels = append(d.Labels, c.label(load, "the other one"))
+			d.Help = append(d.Help, "keep one of them")
+			return
+		case load == nil && a == nil:
+			d := c.err("E0705", call, fmt.Sprintf("`csr` needs `%s`, or a file by `load`", name))
+			d.Help = append(d.Help, "write `"+form+"`, or `csr[f64](load = \"a.mtx\")`")
+			return
+		}
+	}
 }
 
 func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type) {
@@ -270,28 +297,16 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	case name == "fill":
 		c.want(a.Value, el, "`fill`")
 		c.inRange(a.Value, el, "`fill`")
-	case name == "list" && kind != "variable":
-		k := c.expr(a.Value)
-		of := k.Of
-		switch {
-		case k.Kind == types.Invalid:
-		case k.Kind != types.List:
-			c.err("E0705", a.Value, fmt.Sprintf("`list` takes a list of numbers, and this is %s", aType(k)))
-		case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.IsFloat()):
-		case of.Kind == types.Float:
-			d := c.err("E0703", a.Value, fmt.Sprintf("elements of type %v must be ints, and this is a list of floats", t.Elem))
-			d.Help = append(d.Help, "write `[int(x) for x in ...]`")
-		case of.Kind == types.List:
-			c.nestedList(a, kind)
-		default:
-			c.err("E0705", a.Value, fmt.Sprintf("`list` takes a list of numbers, and this is %s", aType(k)))
-		}
+	case name == "list" && kind != "variable" && kind != "csr", name == "val" && kind == "csr":
+		c.listOfElems(a, kind, name, t)
+	case (name == "ptr" || name == "col") && kind == "csr":
+		c.want(a.Value, types.ListOf(types.TInt), fmt.Sprintf("`%s`", name))
 	case name == "load" && kind != "variable":
 		c.want(a.Value, types.TString, "`load`")
 		c.fileName(a.Value, "loaded", t)
 	case name == "ld" && kind == "matrix":
 		c.want(a.Value, types.TInt, "`ld`")
-	case name == "reduce":
+	case name == "reduce" && kind != "csr":
 		if c.foreignReducer(a.Value) {
 			return
 		}
@@ -311,6 +326,25 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 			d.Help = append(d.Help, fmt.Sprintf("the element type is written in the square brackets: `%s[f64]`", kind))
 		}
 		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
+	}
+}
+
+// listOfElems checks the list a that gives the elements of data of type t.
+func (c *checker) listOfElems(a *syntax.Arg, kind, name string, t *types.Type) {
+	k := c.expr(a.Value)
+	of := k.Of
+	switch {
+	case k.Kind == types.Invalid:
+	case k.Kind != types.List:
+		c.err("E0705", a.Value, fmt.Sprintf("`%s` takes a list of numbers, and this is %s", name, aType(k)))
+	case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.IsFloat()):
+	case of.Kind == types.Float:
+		d := c.err("E0703", a.Value, fmt.Sprintf("elements of type %v must be ints, and this is a list of floats", t.Elem))
+		d.Help = append(d.Help, "write `[int(x) for x in ...]`")
+	case of.Kind == types.List:
+		c.nestedList(a, kind)
+	default:
+		c.err("E0705", a.Value, fmt.Sprintf("`%s` takes a list of numbers, and this is %s", name, aType(k)))
 	}
 }
 
@@ -368,7 +402,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 // sources checks that the sizes are known and that the data has one source.
 func (c *checker) sources(call *syntax.Call, kind string, given map[string]*syntax.Arg) {
 	var src []string
-	for _, s := range []string{"fill", "list", "load"} {
+	for _, s := range []string{"fill", "list", "val", "load"} {
 		if given[s] != nil {
 			src = append(src, s)
 		}
@@ -474,7 +508,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	switch {
 	case t.Kind == types.String && kind != "variable":
 		name, what = "load", "a file is named by `load`"
-	case t.Kind == types.List && kind != "variable":
+	case t.Kind == types.List && kind != "variable" && kind != "csr":
 		name, what = "list", "elements are given by `list`"
 	case t.IsNumber():
 		name, what = "fill", "an initial value is given by `fill`"
@@ -483,7 +517,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	}
 	if name == "" || t.IsNumber() && i > len(sizes) {
 		d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, Arguments(len(sizes))))
-		d.Help = append(d.Help, "name the others: `fill =`, `list =`, `load =`, `reduce =`")
+		d.Help = append(d.Help, "name the others: `"+strings.Join(ConstructorArgs(kind)[len(sizes):], " =`, `")+" =`")
 		return true
 	}
 	d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name: %s", kind, Arguments(len(sizes)), what))
@@ -554,6 +588,9 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 // ConstructorArgs names what vector[T](…) and the other kinds take, sizes first.
 func ConstructorArgs(kind string) []string {
 	names := append([]string{}, sizeNames[kind]...)
+	if kind == "csr" {
+		return append(names, "ptr", "col", "val", "fill", "load")
+	}
 	names = append(names, "fill")
 	if kind != "variable" {
 		names = append(names, "list", "load")

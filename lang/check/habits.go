@@ -177,6 +177,9 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		case types.Block:
 			help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
 			return
+		case types.CSR:
+			help("its sizes are `%s.rows`, `%s.cols` and `%s.nnz`", x, x, x)
+			return
 		case types.Array:
 			if t.Of != nil && t.Of.Kind == types.Block {
 				help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)

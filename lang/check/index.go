@@ -50,7 +50,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.ints(e.Args)
 		c.countIndices(e)
 		return t.Of
-	case types.Vector, types.Matrix, types.Block:
+	case types.Vector, types.Matrix, types.Block, types.CSR:
 		if c.slices(e) {
 			if whole {
 				c.slice(e, t)
@@ -115,6 +115,11 @@ func (c *checker) slices(e *syntax.Index) bool {
 
 // sliceOfData reports x[a..b] on registered data, as it is written for arrays and lists.
 func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
+	if t.Kind == types.CSR {
+		d := c.err("E0705", e, "a csr is not sliced: its parts are slabs of rows, of a view")
+		d.Help = append(d.Help, fmt.Sprintf("declare one: `partition part = %s by rows(sizes = [...])`, then `part[0]`", c.text(e.X)))
+		return
+	}
 	d := c.err("E0705", e, fmt.Sprintf("data is not sliced: a part of %s belongs to a view", aType(t)))
 	x := c.text(e.X)
 	d.Help = append(d.Help, fmt.Sprintf("declare one: `partition part = %s by %s`, then `part[%s]`", c.text(e), onePart[t.Kind][0], onePart[t.Kind][1]))
@@ -129,11 +134,15 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 
 // onePart are, for each kind of data, a filter that makes one part of all of it and the
 // index of that part.
-var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}}
+var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}}
 
 // slice checks x[a..b, c..d] after `partition`, where x is data of type t: the filters split
 // that box of x.
 func (c *checker) slice(e *syntax.Index, t *types.Type) {
+	if t.Kind == types.CSR {
+		c.sliceOfData(e, t)
+		return
+	}
 	rank := t.Data().Rank()
 	if len(e.Args) != rank {
 		d := c.err("E0503", e, fmt.Sprintf("a slice of %s has %s, and this has %d", aType(t), ranges(rank), len(e.Args)))

@@ -396,6 +396,9 @@ func hasElem(list []iface.Elem, e iface.Elem) bool {
 // modeFits holds the mode of an argument against the declared one.
 func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k int, sig *types.Signature) bool {
 	p := &sig.Params[k]
+	if t.Kind == types.CSR && !c.csrMode(a) || !c.keepsStructure(a.Value, a.Mode, a.ModeAt) {
+		return false
+	}
 	if t.Kind == types.Void && (a.Mode == iface.Redux || a.Mode == iface.Scratch) {
 		d := c.err("E0307", a.ModeAt, fmt.Sprintf("%v makes no sense on void data", a.Mode))
 		d.Label = "void data has no bytes"

@@ -194,7 +194,7 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
 		return
 	}
-	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks"}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.CSR: "csr matrices"}
 	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
 	switch name := f.Name.Name; {
 	case t.Kind == types.Vector && (name == "rows" || name == "cols"):

@@ -475,6 +475,8 @@ func standIn(name string, t *types.Type) string {
 		return ""
 	case t.Kind == types.Void:
 		return fmt.Sprintf("register %s = void()", name)
+	case t.Kind == types.CSR:
+		return fmt.Sprintf("register %s = %v(0, 0, ptr = [0], col = [])", name, t)
 	case t.IsHandle():
 		return fmt.Sprintf("register %s = %v(%sfill = 0)", name, t, strings.Repeat("0, ", len(t.Data().Sizes())))
 	case t.Kind == types.List && t.Of != nil:

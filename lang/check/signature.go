@@ -99,10 +99,19 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 			d.Sure()
 		}
 		return types.TInvalid
+	case t.Kind == types.CSR && p.Mode == iface.Scratch:
+		d := c.err("E0308", p.ModeAt, "a csr cannot be SCRATCH: memory without content has no rows")
+		d.Help = append(d.Help, fmt.Sprintf("write `%s: R %s`, and take workspace as a vector: `work: SCRATCH vector[%s]`", p.Name.Name, c.text(p.Type), elemText(t)))
+		return types.TInvalid
 	case t.Kind == types.Void && p.Mode == iface.Scratch:
 		c.err("E0307", p.ModeAt, "void data has no bytes, so SCRATCH makes no sense on it")
 	}
 	return t
+}
+
+// elemText writes the element type of t.
+func elemText(t *types.Type) string {
+	return (&types.Type{Kind: types.Elem, Elem: t.Elem, Param: t.Param}).String()
 }
 
 // sigText writes a signature in the language: "axpy(a: T, x: R vector[T])".

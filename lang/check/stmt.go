@@ -71,6 +71,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 				c.unregister(x)
 			} else {
 				c.data(x, "`"+s.Verb+"`", dataAll)
+				c.wholeCSR(x, s.Verb)
 			}
 		}
 	case *syntax.If:
@@ -391,6 +392,7 @@ func (c *checker) data(e syntax.Expr, stmt string, takes int) {
 // unregister takes whole data by any name.
 func (c *checker) unregister(e syntax.Expr) {
 	c.data(e, "`unregister`", dataLists)
+	c.wholeCSR(e, "unregister")
 	switch x := syntax.Unparen(e).(type) {
 	case *syntax.Index:
 		if t := x.X.Type(); t != nil && (t.IsHandle() || t.Kind == types.View) {
@@ -412,6 +414,10 @@ func (c *checker) acquire(s *syntax.Acquire) {
 			if t.Kind == types.View || t.Kind == types.List {
 				d.Help = append(d.Help, fmt.Sprintf("acquire one: `acquire %v %s[i] as %s`", it.Mode, c.text(it.Of), it.As.Name))
 			}
+			t = types.TInvalid
+		case t.Kind == types.CSR:
+			t = c.acquireCSR(it)
+		case !c.keepsStructure(it.Of, it.Mode, it.Access()):
 			t = types.TInvalid
 		default:
 			t = types.ArrayOf(t)

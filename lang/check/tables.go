@@ -13,7 +13,7 @@ import (
 // Names of the language that this version has no data for.
 var (
 	absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
-	absentKinds = map[string]bool{"tensor": true, "csr": true, "bcsr": true, "coo": true}
+	absentKinds = map[string]bool{"tensor": true, "bcsr": true, "coo": true}
 )
 
 // Fields lists the fields of values of type t, with their types; nil: it has none.
@@ -33,6 +33,8 @@ func Fields(t *types.Type) []Field {
 		return matrixFields
 	case types.Block:
 		return blockFields
+	case types.CSR:
+		return csrFields(t)
 	case types.View:
 		return []Field{
 			{"count", types.TInt, "number of parts"},
@@ -70,6 +72,19 @@ var (
 		{"z0", types.TInt, "place of z = 0 in the root block"},
 	}
 )
+
+// csrFields lists the fields of a sparse matrix: its sizes, and its arrays, which are data.
+func csrFields(t *types.Type) []Field {
+	return []Field{
+		{"rows", types.TInt, "number of rows"},
+		{"cols", types.TInt, "number of columns"},
+		{"nnz", types.TInt, "number of entries"},
+		{"row0", types.TInt, "place of row 0 in the root matrix"},
+		{"ptr", t.Member("ptr"), "where each row begins in col and val, and the end of the last"},
+		{"col", t.Member("col"), "the column of each entry, row by row"},
+		{"val", t.Member("val"), "the value of each entry, row by row"},
+	}
+}
 
 // BuiltinValues lists the predeclared values.
 var BuiltinValues = []struct {
@@ -124,7 +139,7 @@ func builtinValueObjects() map[string]*types.Object {
 // FieldEntries lists the fields of all kinds of data.
 func FieldEntries() []vocab.Entry {
 	var out []vocab.Entry
-	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, types.ViewOf(types.TInvalid)} {
+	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.CSR}, types.ViewOf(types.TInvalid)} {
 		for _, f := range Fields(t) {
 			kind, _, _ := strings.Cut(t.String(), "[")
 			out = append(out, vocab.Entry{Name: f.Name, Syntax: "x." + f.Name, Doc: "of a " + kind + ": " + f.Doc})

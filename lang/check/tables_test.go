@@ -36,7 +36,7 @@ func TestKindsOfData(t *testing.T) {
 // by name has a line, and what is listed is taken.
 func TestArgumentsAreDocumented(t *testing.T) {
 	known := map[string]bool{}
-	for _, kind := range []string{"variable", "vector", "matrix", "block"} {
+	for _, kind := range []string{"variable", "vector", "matrix", "block", "csr"} {
 		_, ds := Check(testEnv(t, "testdata"), diag.NewSource("a.spu", "register x = "+kind+"[f64](zzz = 1)\n"))
 		for _, d := range ds {
 			for _, h := range d.Help {

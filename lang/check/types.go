@@ -19,7 +19,7 @@ var plainTypes = map[string]*types.Type{
 	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
 }
 
-var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block}
+var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "csr": types.CSR}
 
 // resolveType finds the type that e names; TInvalid after a report.
 func (c *checker) resolveType(e *syntax.TypeExpr) *types.Type {
@@ -60,7 +60,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		return c.compound(e, name, operand)
 	case absentKinds[name]:
 		d := c.err("E0705", e.Name, fmt.Sprintf("data of kind `%s` is not part of this version", name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, csr, void")
 		return types.TInvalid
 	case plainTypes[name] != nil:
 		if e.Elem != nil {
@@ -223,6 +223,8 @@ func plural(t *types.Type) string {
 		return "matrices"
 	case types.Block:
 		return "blocks"
+	case types.CSR:
+		return "csr matrices"
 	}
 	return "values of type " + t.String()
 }

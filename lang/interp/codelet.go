@@ -81,7 +81,7 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	if len(k.On) == 0 {
 		p.codelets.home[k] = err
 	}
-	for _, q := range o.Sig.Params {
+	for _, q := range o.Sig.Flat().Params {
 		if q.Mode != iface.NoMode {
 			k.Modes = append(k.Modes, q.Mode)
 		}
@@ -90,7 +90,7 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 		for _, opt := range node.With.Options {
 			switch opt.Name.Name {
 			case "flops":
-				k.Flops = flopsRule(o.Sig, opt.Value)
+				k.Flops = flopsRule(o.Sig.Flat(), opt.Value)
 			case "color":
 				if v, err := literal(opt.Value); err == nil {
 					n, _ := v.(int64)
@@ -124,6 +124,7 @@ func (p *Program) prepare(k *engine.Codelet) {
 // stand for; a letter that is left out stands for any.
 func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 	ts := &engine.Types{}
+	sig = sig.Flat()
 	for i := range sig.Params {
 		q := &sig.Params[i]
 		elem, param := q.Type.Elem, q.Type.Param
@@ -305,13 +306,23 @@ func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []ifac
 		}
 	case *syntax.Selector:
 		id, ok := unparen(e.X).(*syntax.Ident)
-		k := 0
+		k, n := 0, 0
 		for _, p := range sig.Params {
 			if p.Mode == iface.NoMode {
+				if ok && p.Name == id.Name+".cols" && e.Name.Name == "cols" && n < len(args) {
+					return args[n].Float()
+				}
+				n++
 				continue
 			}
 			if ok && p.Name == id.Name && k < len(ops) {
 				return float64(field(&ops[k], ops[k].Dim[1], e.Name.Name))
+			}
+			if ok && p.Name == id.Name+".ptr" && e.Name.Name == "rows" {
+				return float64(ops[k].Dim[0] - 1)
+			}
+			if ok && p.Name == id.Name+".val" && e.Name.Name == "nnz" {
+				return float64(ops[k].Dim[0])
 			}
 			k++
 		}

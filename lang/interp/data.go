@@ -31,6 +31,7 @@ type Handle struct {
 	copied bool     // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
 	ldim   int      // of a whole matrix in main memory; 0: the number of columns
 	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
+	csr    *csr     // of a sparse matrix, or of one of its arrays
 }
 
 // Exists reports whether h is data of a run, dead or alive, and neither nil nor a Handle
@@ -42,7 +43,13 @@ func (h *Handle) Name() string {
 	if !h.Exists() {
 		return ""
 	}
+	if member := h.memberName(); member != "" && h.csr.whole.view != nil {
+		return h.csr.whole.Name() + "." + member
+	}
 	if n := h.h.Name(); n != "" {
+		if h.isCSR() {
+			n = strings.TrimSuffix(n, ".val")
+		}
 		return n
 	}
 	if h.view != nil {
@@ -130,6 +137,105 @@ func (h *Handle) ld() int {
 		return h.h.Desc().Dim[1]
 	}
 	return step[0]
+}
+
+// Sparse matrices: a Handle that stands for three data of the engine.
+
+// csr is a sparse matrix, or rows of one. The Handle of the whole has the engine's handle of the
+// values, which are all of it that changes.
+type csr struct {
+	whole         *Handle
+	ptr, col, val Handle
+	cols, row0    int
+	begin         []int64 // the elements of ptr, which nothing changes
+}
+
+// isCSR reports whether h is a sparse matrix, and not one of its arrays.
+func (h *Handle) isCSR() bool { return h.csr != nil && h.csr.whole == h }
+
+// member returns an array of the sparse matrix h.
+func (h *Handle) member(name string) *Handle {
+	switch name {
+	case "ptr":
+		return &h.csr.ptr
+	case "col":
+		return &h.csr.col
+	}
+	return &h.csr.val
+}
+
+// Member returns an array of the sparse matrix h, "ptr", "col" or "val", as a handle; nil if h is no
+// sparse matrix, or has no such array. Of h itself, Acquire and Desc are those of the values.
+func (h *Handle) Member(name string) *Handle {
+	if !h.Exists() || !h.isCSR() || h.typ.Member(name) == nil {
+		return nil
+	}
+	return h.member(name)
+}
+
+// memberName returns the name of h as an array of a sparse matrix, "" if it is none.
+func (h *Handle) memberName() string {
+	if h.csr == nil {
+		return ""
+	}
+	for _, name := range types.CSRMembers {
+		if h.csr.whole.member(name) == h {
+			return name
+		}
+	}
+	return ""
+}
+
+// data returns the data of the engine that h stands for.
+func (h *Handle) data() []*Handle {
+	if !h.isCSR() {
+		return []*Handle{h}
+	}
+	return []*Handle{&h.csr.ptr, &h.csr.col, &h.csr.val}
+}
+
+// addData appends the data of the engine that h stands for.
+func addData(out []*Handle, h *Handle) []*Handle {
+	if !h.isCSR() {
+		return append(out, h)
+	}
+	return append(out, h.data()...)
+}
+
+// csrField reads a size of a sparse matrix.
+func (h *Handle) csrField(name string) int64 {
+	switch name {
+	case "rows":
+		return int64(len(h.csr.begin) - 1)
+	case "cols":
+		return int64(h.csr.cols)
+	case "nnz":
+		d := h.csr.val.h.Desc()
+		return int64(d.Dim[0])
+	}
+	return int64(h.csr.row0)
+}
+
+// sizesText writes the sizes of a sparse matrix: "3 x 4, 5 entries".
+func (h *Handle) sizesText() string {
+	nnz := plural(h.csrField("nnz"), "entry")
+	nnz = strings.Replace(nnz, "entrys", "entries", 1)
+	return fmt.Sprintf("%d x %d, %s", h.csrField("rows"), h.csrField("cols"), nnz)
+}
+
+// dataIn lists the data of the engine in v: handlesIn, with the arrays of sparse matrices.
+func (m *Machine) dataIn(v any, at position) (out []*Handle) {
+	list := m.handlesIn(v, at)
+	for k, h := range list {
+		if h.isCSR() { // most often there is none, and the list remains
+			out = append(out, list[:k]...)
+			for _, h := range list[k:] {
+				out = addData(out, h)
+			}
+			return out
+		}
+	}
+	return list
 }
 
 // Binding is Go memory that is the home of a handle.
@@ -247,6 +353,9 @@ func argument(e *syntax.Call, name string, i int) (syntax.Expr, syntax.Node) {
 // constructor compiles vector[f32](n, fill = 1.0) and the like.
 func (c *compiler) constructor(e *syntax.Call) maker {
 	t := e.Type()
+	if t.Kind == types.CSR {
+		return c.csrConstructor(e)
+	}
 	at := c.positionOf(e)
 	spec := engine.DataSpec{Kind: t.Data(), Elem: t.Elem, Site: siteOf(at)}
 	el := t.Elem
@@ -543,8 +652,13 @@ func eachElem(b *iface.Buffer, fn func(k int, p unsafe.Pointer)) {
 
 // Statements on data that is registered: invalidate, unregister, evict, prefetch, hint.
 
-// handlesOf compiles the operands of a verb.
-func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle, at position)) {
+// handlesOf compiles the operands of a verb. Of a sparse matrix fn gets the arrays, unless whole
+// is set.
+func (c *compiler) handlesOf(of []syntax.Expr, whole bool) func(f *frame, fn func(h *Handle, at position)) {
+	list := (*Machine).dataIn
+	if whole {
+		list = (*Machine).handlesIn
+	}
 	var xs []refFn
 	var ats []position
 	for _, e := range of {
@@ -553,7 +667,7 @@ func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle,
 	}
 	return func(f *frame, fn func(h *Handle, at position)) {
 		for k, x := range xs {
-			for _, h := range f.m.handlesIn(x(f), ats[k]) {
+			for _, h := range list(f.m, x(f), ats[k]) {
 				f.m.alive(h, ats[k])
 				fn(h, ats[k])
 			}
@@ -562,13 +676,14 @@ func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle,
 }
 
 func (c *compiler) verb(s *syntax.Verb) stmt {
-	each := c.handlesOf(s.Of)
+	each := c.handlesOf(s.Of, s.Verb != "evict")
 	switch s.Verb {
 	case "invalidate":
 		return func(f *frame) ctl {
 			m := f.m
 			each(f, func(h *Handle, at position) {
 				m.poll(at)
+				m.wholeOnly(h, "invalidate", at)
 				m.record.uses(h)
 				m.submit(h, at, func() error { return m.job.Invalidate(h.h, m.siteFor(at)) })
 			})
@@ -582,8 +697,11 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 					m.failHelp("E0705", at, "", "unregister the whole, or end the view with `unpartition`",
 						"`%s` is a part, and only a whole datum can be unregistered", h.Name())
 				}
-				if err := m.job.Unregister(h.h, m.siteFor(at)); err != nil {
-					m.raiseEngine(err, at, h)
+				m.wholeOnly(h, "unregister", at)
+				for _, d := range h.data() {
+					if err := m.job.Unregister(d.h, m.siteFor(at)); err != nil {
+						m.raiseEngine(err, at, h)
+					}
 				}
 			})
 			return next
@@ -600,12 +718,22 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	}
 }
 
+// wholeOnly raises E0705 about a statement on an array of a sparse matrix that applies to all of it.
+func (m *Machine) wholeOnly(h *Handle, verb string, at position) {
+	if name := h.memberName(); name != "" && (verb == "unregister" || name != "val") {
+		whole := h.csr.whole.Name()
+		m.failHelp("E0705", at, "", fmt.Sprintf("write `%s %s`", verb, whole), "`%s` is an array of the csr `%s`, and `%s` applies to the whole", h.Name(), whole, verb)
+	}
+}
+
 // unregisterHandle ends a datum at the end of its block.
 func (m *Machine) unregisterHandle(h *Handle) {
-	if err := m.job.Unregister(h.h, m.siteFor(h.at)); err != nil && !errors.Is(err, engine.ErrClosed) {
-		var dead *engine.DeadHandleError
-		if !errors.As(err, &dead) {
-			m.raiseEngine(err, h.at, h)
+	for _, d := range h.data() {
+		if err := m.job.Unregister(d.h, m.siteFor(h.at)); err != nil && !errors.Is(err, engine.ErrClosed) {
+			var dead *engine.DeadHandleError
+			if !errors.As(err, &dead) {
+				m.raiseEngine(err, h.at, h)
+			}
 		}
 	}
 }
@@ -613,7 +741,7 @@ func (m *Machine) unregisterHandle(h *Handle) {
 // prefetch brings data to a node. To nodes that this machine lacks it moves
 // nothing; what has no value is an error all the same.
 func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
-	each := c.handlesOf(s.Of)
+	each := c.handlesOf(s.Of, false)
 	to := c.ref(s.To)
 	var idle, urgent boolFn
 	if s.With != nil {
@@ -651,7 +779,7 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 // hint sets names, order and places of handles, the nodes that get new values, and
 // what goes first or last when room is needed.
 func (c *compiler) hint(s *syntax.Hint) stmt {
-	each := c.handlesOf(s.Of)
+	each := c.handlesOf(s.Of, false)
 	type option struct {
 		name  string
 		value refFn
@@ -671,6 +799,9 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 				switch o.name {
 				case "name":
 					if n, ok := v.(string); ok {
+						if member := h.memberName(); member != "" {
+							n += "." + member
+						}
 						h.h.SetName(n)
 					}
 				case "sequential":

@@ -205,6 +205,13 @@ func (m *Machine) raiseEngine(err error, at position, h *Handle) {
 	case errors.As(err, &dead) && h != nil:
 		m.raiseDead(h, at)
 	case errors.As(err, &ro):
+		if h != nil && h.memberName() != "" {
+			d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is part of the structure of a csr, which never changes", handleName(h, at)))
+			d.Label = fmt.Sprintf("%v promises to change it", ro.Mode)
+			d.Help = []string{"tasks change values: `.val`; for another structure register another csr"}
+			d.Cause = err
+			m.raise(d)
+		}
 		d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is read-only and cannot be used as %v", handleName(h, at), ro.Mode))
 		d.Label = "the host bound it for reading only"
 		if h != nil {

@@ -247,6 +247,10 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	var err error
 	switch x := v.(type) {
 	case *Handle:
+		if x.isCSR() {
+			m.saveCSR(x, name, at, nameAt)
+			return
+		}
 		acc := m.hold(x, iface.R, at)
 		err = m.write(name, acc.Buffer())
 		if rerr := acc.Release(); err == nil {
@@ -258,6 +262,25 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	default:
 		m.fail("E0705", at, "save writes registered data")
 	}
+	if err != nil {
+		m.badFile(err, nameAt, "cannot save", name)
+	}
+}
+
+// saveCSR writes a sparse matrix to a file.
+func (m *Machine) saveCSR(h *Handle, name string, at, nameAt position) {
+	var acc [3]*engine.Access
+	for i, d := range h.data() {
+		acc[i] = m.hold(d, iface.R, at)
+		defer acc[i].Release()
+	}
+	if m.plan != nil {
+		m.plan.saved[savedKey(name)] = savedFile{name, iface.Desc{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{len(h.csr.begin) - 1, h.csr.cols}}}
+		return
+	}
+	err := protect(func() error {
+		return format.SaveCSR(format.Within(m.ctx, m.cfg.Files), name, h.csr.cols, acc[0].Buffer(), acc[1].Buffer(), acc[2].Buffer())
+	})
 	if err != nil {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
@@ -277,6 +300,9 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 // show as "?".
 func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
+	if h.isCSR() {
+		return m.csrText(h, at)
+	}
 	d := h.h.Desc()
 	if d.Kind == iface.Void { // it has no value but an order: print waits for its tasks, and reports their failure
 		acc := m.hold(h, iface.R, at)
@@ -289,6 +315,34 @@ func (m *Machine) handleText(h *Handle, at position) string {
 		return plannedText(h.typ.String(), &d)
 	}
 	return m.bufferText(h.typ.String(), b, known)
+}
+
+// csrText writes a sparse matrix: its sizes, and a line for each of the rows that are shown.
+func (m *Machine) csrText(h *Handle, at position) string {
+	title := h.typ.String() + " " + h.sizesText() + ":"
+	val, known, release := m.elements(&h.csr.val, at)
+	defer release()
+	if m.plan != nil {
+		return title + " not known in a plan"
+	}
+	col := m.hold(&h.csr.col, iface.R, at)
+	defer col.Release()
+	begin, columns := h.csr.begin, iface.Slice[int32](col.Buffer())
+	_, rows := m.shown()
+	var out strings.Builder
+	out.WriteString(title)
+	each(len(begin)-1, rows, func(i int) {
+		fmt.Fprintf(&out, "\n  %d:", h.csr.row0+i)
+		lo, hi := int(begin[i]-begin[0]), int(begin[i+1]-begin[0])
+		each(hi-lo, rows, func(k int) {
+			text := unwrittenElement
+			if known == nil || known(index{lo + k}) {
+				text = m.elemText(val.Elem, readElem(val.Elem, elemAt(val, lo+k)))
+			}
+			fmt.Fprintf(&out, "  %d: %s", columns[lo+k], text)
+		}, func() { out.WriteString("  " + elision) })
+	}, func() { out.WriteString("\n  " + elision) })
+	return out.String()
 }
 
 // elements acquires h in mode R, whether all of it has a value or not. known says which elements

@@ -39,15 +39,6 @@ func (c *compiler) listItem(e *syntax.Index) (func(f *frame) (*List, int64), pos
 	return func(f *frame) (*List, int64) { l := list(f); return l, k(f) }, at
 }
 
-var emptyList = &List{frozen: true}
-
-func (l *List) orEmpty() *List {
-	if l == nil {
-		return emptyList
-	}
-	return l
-}
-
 func (c *compiler) intIndex(e *syntax.Index) intFn {
 	if e.X.Type().Kind == types.Array {
 		el, at := c.element(e)

@@ -358,6 +358,10 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		if hasCall(a.Value) {
 			s.fresh = true
 		}
+		if p.Type.Kind == types.CSR {
+			s.addCSR(op)
+			continue
+		}
 		if a.Mode == iface.Redux || a.Mode == iface.Scratch {
 			s.copies = append(s.copies, len(s.ops))
 		}
@@ -373,6 +377,34 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 	}
 	c.insertOptions(s, e.With)
 	return s
+}
+
+// addCSR adds the arrays of the sparse matrix op to the operands, and its columns to the scalars.
+func (s *insertSite) addCSR(op operandCode) {
+	first, whole, name := len(s.ops), op.value, op.name
+	for _, member := range types.CSRMembers {
+		array := op
+		array.name = name + "." + member
+		if member != "val" {
+			array.mode = iface.R
+		}
+		array.value = func(f *frame) *Handle { // after the first, of what that is an array of
+			return f.m.sites[s.id].handles[first].csr.whole.member(member)
+		}
+		if member == types.CSRMembers[0] {
+			array.value = func(f *frame) *Handle {
+				h := whole(f)
+				if h == nil {
+					return nil
+				}
+				return h.member(member)
+			}
+		}
+		s.ops = append(s.ops, array)
+	}
+	s.scalars = append(s.scalars, scalarCode{at: op.at, nam: name + ".cols", set: func(f *frame, v *iface.Scalar) {
+		*v = iface.Int(int64(f.m.sites[s.id].handles[first].csr.cols))
+	}})
 }
 
 func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
@@ -665,7 +697,7 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		for k := range spec.Operands {
 			spec.Operands[k].Unordered = false
 		}
-		for _, u := range m.handlesIn(o.loose(f), s.opts.at["unordered"]) {
+		for _, u := range m.dataIn(o.loose(f), s.opts.at["unordered"]) {
 			for k, h := range st.handles {
 				if h.root == u.root && h.h.Overlaps(u.h) {
 					spec.Operands[k].Unordered = true

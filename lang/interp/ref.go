@@ -123,6 +123,10 @@ func (c *compiler) refField(e *syntax.Selector) refFn {
 			return l
 		}
 	}
+	if e.X.Type().Kind == types.CSR {
+		h := c.handle(e)
+		return func(f *frame) any { return h(f) }
+	}
 	c.bug(e, "field %s", e.Name.Name)
 	return nil
 }
@@ -414,6 +418,17 @@ func (c *compiler) handle(e syntax.Expr) handleFn {
 			h, _ := g.r[slot].(*Handle)
 			return h
 		}
+	case *syntax.Selector:
+		if e.X.Type().Kind == types.CSR && e.Name.Obj == nil {
+			whole, at, name := c.handle(e.X), c.positionOf(e.X), e.Name.Name
+			return func(f *frame) *Handle {
+				h := whole(f)
+				if h == nil {
+					f.m.fail("E0205", at, "this has no value yet")
+				}
+				return h.member(name)
+			}
+		}
 	case *syntax.Index:
 		switch e.X.Type().Kind {
 		case types.List:
@@ -615,6 +630,9 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 	}
 	return func(f *frame) int64 {
 		h, _ := x(f).(*Handle)
+		if h.isCSR() {
+			return h.csrField(name)
+		}
 		d := h.h.Desc()
 		ld := 0
 		if name == "ld" {

@@ -255,6 +255,17 @@ func (l *List) Len() int {
 	return len(l.i)
 }
 
+// emptyList stands for a list that has no value yet.
+var emptyList = &List{frozen: true}
+
+// orEmpty returns l, or an empty list for nil.
+func (l *List) orEmpty() *List {
+	if l == nil {
+		return emptyList
+	}
+	return l
+}
+
 // at returns item k, boxed.
 func (l *List) at(k int) any {
 	switch l.kind {

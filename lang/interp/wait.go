@@ -54,7 +54,7 @@ func (m *Machine) waitFor(v any, at position) {
 	}
 	var hs []*datamgr.Handle
 	var first *Handle
-	list := m.handlesIn(v, at) // the parts of an ended view are dead
+	list := m.dataIn(v, at) // the parts of an ended view are dead
 	if m.plan != nil && m.plan.check {
 		m.spendMany(waitCost*int64(len(list)), at)
 	}
@@ -97,7 +97,7 @@ func (m *Machine) busy(v any, at position) bool {
 		})
 		return busy
 	}
-	return slices.ContainsFunc(m.handlesIn(v, at), func(h *Handle) bool {
+	return slices.ContainsFunc(m.dataIn(v, at), func(h *Handle) bool {
 		m.alive(h, at)
 		b, err := m.job.Busy(h.h)
 		if err != nil {

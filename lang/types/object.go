@@ -1,6 +1,8 @@
 package types
 
 import (
+	"slices"
+
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 )
@@ -24,6 +26,31 @@ type Signature struct {
 	Result *Type // functions; TNone without "->"
 	Text   string
 	Elems  map[byte][]iface.Elem // the element types of each type parameter; without an entry: all
+}
+
+// Flat returns s as tasks have it: in the place of a sparse matrix A its arrays A.ptr, A.col and
+// A.val, then the scalar A.cols. The mode of the matrix is that of its values; the rest is read.
+func (s *Signature) Flat() *Signature {
+	if !slices.ContainsFunc(s.Params, func(p Param) bool { return p.Type != nil && p.Type.Kind == CSR }) {
+		return s
+	}
+	flat := *s
+	flat.Params = nil
+	for _, p := range s.Params {
+		if p.Type == nil || p.Type.Kind != CSR {
+			flat.Params = append(flat.Params, p)
+			continue
+		}
+		for _, name := range CSRMembers {
+			q := Param{Name: p.Name + "." + name, Mode: iface.R, Type: p.Type.Member(name), Span: p.Span}
+			if name == "val" {
+				q.Mode = p.Mode
+			}
+			flat.Params = append(flat.Params, q)
+		}
+		flat.Params = append(flat.Params, Param{Name: p.Name + ".cols", Type: TInt, Span: p.Span})
+	}
+	return &flat
 }
 
 // ObjectKind is the kind of an Object.

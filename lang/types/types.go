@@ -41,6 +41,7 @@ const (
 	Elem  // inside codelets: an element of type Elem or Param
 	Modes // has no values
 	Dense // signatures of host codelets only: a vector or a matrix, of Elem or Param
+	CSR   // a sparse matrix in compressed rows: see Member
 )
 
 // Type is a type of the language. Types are compared with Same, never with ==.
@@ -112,7 +113,27 @@ func (t *Type) Data() iface.Kind {
 }
 
 // IsHandle reports whether t is the type of registered data.
-func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense }
+func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense || t.Kind == CSR }
+
+// CSRMembers names the arrays of a sparse matrix, in order: where each row begins in the other
+// two, with a last offset behind the last row; the column of each entry; its value.
+var CSRMembers = [3]string{"ptr", "col", "val"}
+
+// Member returns the type of an array of a sparse matrix of type t, or nil for other types and
+// names.
+func (t *Type) Member(name string) *Type {
+	switch {
+	case t.Kind != CSR:
+		return nil
+	case name == "ptr":
+		return &Type{Kind: Vector, Elem: iface.I64}
+	case name == "col":
+		return &Type{Kind: Vector, Elem: iface.I32}
+	case name == "val":
+		return &Type{Kind: Vector, Elem: t.Elem, Param: t.Param}
+	}
+	return nil
+}
 
 // IsDense reports whether t is a vector or a matrix: one of the types of Dense.
 func (t *Type) IsDense() bool { return t.Kind == Vector || t.Kind == Matrix }
@@ -135,7 +156,7 @@ var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
-	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr",
 }
 
 // String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".
@@ -150,7 +171,7 @@ func (t *Type) String() string {
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Block, Dense:
+	case Variable, Vector, Matrix, Block, Dense, CSR:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {

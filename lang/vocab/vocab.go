@@ -23,6 +23,7 @@ var TypeNames = []Entry{
 	{"vector", "vector[T]", "registered data: n elements"},
 	{"matrix", "matrix[T]", "registered data: rows x cols elements, row by row"},
 	{"block", "block[T]", "registered data: nx x ny x nz elements, z fastest"},
+	{"csr", "csr[T]", "registered data: a sparse matrix in compressed rows, with the vectors ptr, col and val"},
 	{"void", "void", "registered data without elements, for ordering only: `register x = void()`"},
 	{"view", "view[H]", "the parts of a handle, as partition made them"},
 	{"array", "array[T]", "acquired data, readable from the script; in a body `array[f64](8)`: elements of its own"},
@@ -124,7 +125,7 @@ var Words = []Entry{
 	{"param", "param n: int = 4096", "declares a value that the command line may set: -p n=1Mi"},
 	{"partition", "partition x by blocks(8)   ·   partition v = x by rows(4) then cols(2)", "declares a view: its parts are data of their own, and x stays usable"},
 	{"prefetch", "prefetch x to gpu(0)", "copies x to a memory node before a task needs it there"},
-	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, void()"},
+	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, csr, void()"},
 	{"release", "release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
 	{"return", "return x", "leaves a function with its result"},
 	{"then", "if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},
@@ -181,6 +182,9 @@ var Args = []ArgSet{
 		{"fill", "vector[f64](n, fill = 0)", "the value of every element; without it, list or load, the data must be written before it is read"},
 		{"list", "vector[f64](list = [1.0, 2.0])", "the elements, row by row"},
 		{"load", `matrix[f64](load = "A.npy")`, "a file that has the elements and sizes: .npy, .npz, .mtx, .csv, .bin, .png or .pgm"},
+		{"ptr", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "where each row of a sparse matrix begins in its entries, then their number"},
+		{"col", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "the columns of the entries of a sparse matrix, row by row"},
+		{"val", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])", "the values of the entries of a sparse matrix, row by row"},
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
 	}},
@@ -328,7 +332,7 @@ func OptionsOf(on string) []Option {
 var Filters = set("blocks", "halves", "rows", "cols", "tiles", "axis", "pick")
 
 // Constructors are the types that have an element type.
-var Constructors = set("variable", "vector", "matrix", "block", "tensor")
+var Constructors = set("variable", "vector", "matrix", "block", "csr", "tensor")
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))

@@ -28,7 +28,7 @@ func (f *walk) register(s *syntax.Register) {
 			continue
 		}
 		switch a.Name.Name {
-		case "fill", "list", "load":
+		case "fill", "list", "val", "load":
 			init.life = lifeWritten
 		case "reduce":
 			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
@@ -323,7 +323,7 @@ func (f *walk) verb(s *syntax.Verb) {
 				st.life, st.at = lifeInvalidated, e.Range()
 			}
 		case "unregister":
-			if whole {
+			if _, array := syntax.Unparen(e).(*syntax.Selector); whole && !array {
 				if x.obj.Kind == types.HandleObject && !isExtern(x.obj) {
 					f.lost(x, e, "dropped here")
 				}
@@ -361,6 +361,18 @@ func (f *walk) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 			f.defaultView(x, e, id.Name)
 		}
 		return x, false
+	case *syntax.Selector:
+		if t := e.X.Type(); t == nil || e.Name == nil || t.Member(e.Name.Name) == nil {
+			break
+		}
+		x, whole = f.target(e.X, at)
+		if e.Name.Name != "val" { // its structure always has a value
+			if x != nil {
+				f.alive(x, at)
+			}
+			return nil, false
+		}
+		return x, whole
 	}
 	f.expr(e)
 	return nil, false
@@ -467,7 +479,9 @@ func (f *walk) unwritten(x *cell, at syntax.Node) {
 	filled := f.u.Checker.WithArg(ctor, "fill = 0")
 	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", filled))
 	d.Edit(f.u.File.At(ctor), filled)
-	if t := x.obj.Type; t.IsDense() {
+	if t := x.obj.Type; t.Kind == types.CSR {
+		d.Help = append(d.Help, fmt.Sprintf("or write its values first, by a task that takes `W %s`", name))
+	} else if t.IsDense() {
 		zero := "0"
 		if t.Elem.IsFloat() {
 			zero = "0.0"

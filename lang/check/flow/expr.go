@@ -243,7 +243,7 @@ func (f *walk) selector(e *syntax.Selector) {
 	}
 	if t.IsHandle() || t.Kind == types.View {
 		x, _ := f.target(e.X, e)
-		if x != nil && x.state.life != lifeOver && e.Name.Name == "parts" {
+		if x != nil && x.state.life != lifeOver && (e.Name.Name == "parts" || t.Member(e.Name.Name) != nil) {
 			f.escape(x)
 		}
 		return

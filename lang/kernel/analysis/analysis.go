@@ -78,10 +78,11 @@ func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 		if o.Node == nil || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Mode == iface.W || o.Name[0] == '_' {
 			continue
 		}
-		if slices.Contains(used, op) || a.usedInOptions(c.With, o.Name) || determinesTypeParam(sig, o.Name) {
+		name, sparse := strings.CutSuffix(o.Name, ".val") // of a csr any of its three arrays may be used
+		if slices.Contains(used, op) || sparse && (slices.Contains(used, op-1) || slices.Contains(used, op-2)) || a.usedInOptions(c.With, name) || determinesTypeParam(sig, name) {
 			continue
 		}
-		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` does not use its operand `%s`", a.fn.Name, o.Name))
+		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` does not use its operand `%s`", a.fn.Name, name))
 		switch o.Mode {
 		case iface.R:
 			d.Label = "its tasks needlessly wait for those that write it"
@@ -91,9 +92,9 @@ func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 			d.Label = "its tasks needlessly wait for each other"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("remove it from the signature, and from each insert of `%s`", a.fn.Name),
-			fmt.Sprintf("if tasks have to wait for it, call it `_%s`", o.Name))
-		if !a.passedByName(o.Name) {
-			d.Edit(d.Span, "_"+o.Name)
+			fmt.Sprintf("if tasks have to wait for it, call it `_%s`", name))
+		if !a.passedByName(name) {
+			d.Edit(d.Span, "_"+name)
 		}
 	}
 }

@@ -240,6 +240,8 @@ func (a *analysis) checkOwnElements(each *ir.Stmt, op int, uses []access) {
 		d.Label = fmt.Sprintf("not indexed by %s alone: several rounds may write this element", quotedList(names))
 		if len(names) > rank {
 			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, ir.Counted(rank, "index", "indices")))
+		} else if sparse, ok := strings.CutSuffix(o.Name, ".val"); ok {
+			d.Help = append(d.Help, fmt.Sprintf("write the values one by one, `each k in %s`, or the rows in order, `for i in 0..%s.rows`", o.Name, sparse))
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.suggestedIndex(names, rank)))
 		}

@@ -65,7 +65,7 @@ func (a *analysis) reportReadBeforeWrite(o *ir.Operand, e *ir.Expr) {
 	d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is declared W, and this reads it before anything is written to it", o.Name))
 	d.Label = "its old value is not here"
 	d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "W does not fetch the old value"})
-	d.Help = append(d.Help, fmt.Sprintf("declare `%s: RW %s` and insert it as RW, or write it first", o.Name, a.typeText(o)))
+	d.Help = append(d.Help, fmt.Sprintf("declare `%s: RW %s` and insert it as RW, or write it first", o.Node.Name.Name, a.typeText(o)))
 	d.Edit(a.at(o.Node.ModeAt), "RW")
 }
 

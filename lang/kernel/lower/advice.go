@@ -17,6 +17,9 @@ import (
 
 // arrayOperand returns the operand that e names, if it has elements.
 func (l *lowerer) arrayOperand(e syntax.Expr) *ir.Operand {
+	if m := l.member(e); m != nil {
+		return &l.fn.Operands[m.operand]
+	}
 	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok {
 		return nil

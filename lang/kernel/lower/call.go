@@ -67,6 +67,13 @@ func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 		d.Help = append(d.Help, "write `"+arrayForm+"`, and use its elements: `t[k]`")
 		return l.invalid(x)
 	}
+	if call, en := l.rowCall(x); en != nil {
+		for _, a := range call.Args {
+			l.expr(a.Value)
+		}
+		l.reportRow(x, en)
+		return l.invalid(x)
+	}
 	if !ok {
 		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeArrayCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
 			return l.invalid(x)

@@ -23,22 +23,24 @@ func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
 		idx[k] = l.integer(a, "an index")
 		ok = ok && idx[k].Op != ir.OpBad
 	}
-	id, isName := syntax.Unparen(x.X).(*syntax.Ident)
-	if !isName {
-		l.suggestField(x, l.err("E0705", x.X, "only operands and arrays have elements in a codelet body"))
-		return nil
-	}
-	en := l.lookup(id)
+	en := l.member(x.X)
 	if en == nil {
-		return nil
-	}
-	en.used = en.used || en.kind != arrayEntry || !store
-	if l.check {
-		id.SetType(types.TInvalid)
-		if en.typ != nil {
-			id.SetType(en.typ)
+		id, isName := syntax.Unparen(x.X).(*syntax.Ident)
+		if !isName {
+			l.suggestField(x, l.err("E0705", x.X, "only operands and arrays have elements in a codelet body"))
+			return nil
+		}
+		if en = l.lookup(id); en == nil {
+			return nil
+		}
+		if l.check {
+			id.SetType(types.TInvalid)
+			if en.typ != nil {
+				id.SetType(en.typ)
+			}
 		}
 	}
+	en.used = en.used || en.kind != arrayEntry || !store
 	if l.inlined != nil && en.slot >= 0 && l.fn.Slots[en.slot].Type == ir.Open { // a list, which was reported
 		return nil
 	}
@@ -48,9 +50,13 @@ func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
 		}
 		return nil
 	}
+	if en.kind == csrEntry {
+		l.reportCSR(x, en)
+		return nil
+	}
 	if en.kind != operandEntry {
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", en.name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", en.name))
 		return nil
 	}
 	o := &l.fn.Operands[en.operand]
@@ -58,15 +64,15 @@ func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
 	case o.Kind == iface.NoKind:
 		return nil
 	case o.Kind == iface.Void:
-		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", id.Name))
+		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", en.name))
 		return nil
 	case want == 0:
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", id.Name))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", en.name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", en.name))
 		return nil
 	case len(idx) != want:
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, ir.Counted(want, "index", "indices"), len(idx)))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, ir.IndexNames(o.Kind)))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", en.name, o.Kind, ir.Counted(want, "index", "indices"), len(idx)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", en.name, ir.IndexNames(o.Kind)))
 		return nil
 	}
 	if !ok {
@@ -83,6 +89,9 @@ func (l *lowerer) index(x *syntax.Index) *ir.Expr {
 }
 
 func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
+	if m := l.member(x.X); m != nil {
+		return l.operandField(x, m)
+	}
 	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
 	if !ok {
 		l.err("E0705", x.X, "only operands and arrays have fields in a codelet body")
@@ -99,17 +108,25 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	if en.kind == arrayEntry {
 		return l.arrayField(x, en)
 	}
+	if en.kind == csrEntry {
+		return l.csrField(x, en)
+	}
 	if en.kind != operandEntry {
 		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
 		return l.invalid(x)
 	}
+	return l.operandField(x, en)
+}
+
+// operandField lowers a field of the operand en.
+func (l *lowerer) operandField(x *syntax.Selector, en *entry) *ir.Expr {
 	o := &l.fn.Operands[en.operand]
 	f, ok := ir.FieldByName(o.Kind, x.Name.Name)
 	if !ok {
 		if o.Kind != iface.NoKind {
 			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
 			if f, ok := foreignFields[o.Kind][x.Name.Name]; ok {
-				right := id.Name + "." + ir.FieldName(o.Kind, f)
+				right := en.name + "." + ir.FieldName(o.Kind, f)
 				d.Help = append(d.Help, "write `"+right+"`")
 				d.Edit(l.f.At(x), right)
 				d.Sure()
@@ -128,6 +145,14 @@ var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Ma
 // rangeOf lowers an explicit range. It reports false after an error.
 func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 	r, ok := syntax.Unparen(x).(*syntax.RangeExpr)
+	if call, en := l.rowCall(x); en != nil {
+		return l.row(call, en)
+	}
+	if en := l.csrOf(x); en != nil {
+		d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", en.name))
+		d.Help = append(d.Help, fmt.Sprintf("over its rows: `0..%[1]s.rows`; over the entries of row `i`: `%[1]s.row(i)`", en.name))
+		return ir.Range{Over: -1}, false
+	}
 	if !ok {
 		if id, isName := syntax.Unparen(x).(*syntax.Ident); isName {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
@@ -167,9 +192,16 @@ func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 // It reports false after an error.
 func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]ir.Range, bool) {
 	if len(dom) == 1 {
+		if m := l.member(dom[0]); m != nil {
+			return l.wholeDomain(word, m, dom[0], names)
+		}
 		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
-				return l.wholeDomain(word, id, en, dom[0], names)
+				if l.check {
+					id.Obj = en.obj
+					id.SetType(en.typ)
+				}
+				return l.wholeDomain(word, en, dom[0], names)
 			} else if en != nil && en.kind == arrayEntry {
 				en.used = true
 				if l.check {
@@ -203,11 +235,9 @@ func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom
 }
 
 // wholeDomain returns the domain of all elements of an operand.
-func (l *lowerer) wholeDomain(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]ir.Range, bool) {
+func (l *lowerer) wholeDomain(word string, en *entry, x syntax.Expr, names []*syntax.Ident) ([]ir.Range, bool) {
 	en.used = true
 	if l.check {
-		id.Obj = en.obj
-		id.SetType(en.typ)
 		x.SetType(en.typ)
 	}
 	o := &l.fn.Operands[en.operand]
@@ -216,11 +246,11 @@ func (l *lowerer) wholeDomain(word string, id *syntax.Ident, en *entry, x syntax
 	case o.Kind == iface.NoKind:
 		return nil, false
 	case rank == 0:
-		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, id.Name, o.Kind))
+		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, en.name, o.Kind))
 		return nil, false
 	case rank != len(names):
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, ir.Counted(rank, "index", "indices")))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, ir.IndexNames(o.Kind), id.Name))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", en.name, o.Kind, ir.Counted(rank, "index", "indices")))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, ir.IndexNames(o.Kind), en.name))
 		return nil, false
 	}
 	out := make([]ir.Range, rank)

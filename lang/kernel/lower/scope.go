@@ -20,6 +20,7 @@ const (
 	letEntry
 	arrayEntry
 	indexEntry
+	csrEntry // a sparse matrix; operand is that of its ptr
 )
 
 // entry is a name that is declared in a body.
@@ -38,7 +39,7 @@ type entry struct {
 
 func (e *entry) description() string {
 	switch e.kind {
-	case operandEntry, scalarEntry:
+	case operandEntry, scalarEntry, csrEntry:
 		return "an operand"
 	case indexEntry:
 		return "an index"
@@ -156,7 +157,7 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 
 func (e *entry) kindName() string {
 	switch e.kind {
-	case operandEntry, scalarEntry:
+	case operandEntry, scalarEntry, csrEntry:
 		return "operand"
 	case indexEntry:
 		return "index"

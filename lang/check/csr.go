@@ -1,0 +1,70 @@
+package check
+
+// Sparse matrices: what a task may do to their arrays, and statements that take one array only.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// arrayOfCSR returns the sparse matrix whose array e is, and the name of the array.
+func arrayOfCSR(e syntax.Expr) (whole syntax.Expr, name string) {
+	x, ok := syntax.Unparen(e).(*syntax.Selector)
+	if !ok || x.Name == nil || x.X.Type() == nil || x.X.Type().Member(x.Name.Name) == nil {
+		return nil, ""
+	}
+	return x.X, x.Name.Name
+}
+
+// keepsStructure reports E0306 if e is an array with the structure of a sparse matrix and mode,
+// written at, changes it.
+func (c *checker) keepsStructure(e syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+	whole, name := arrayOfCSR(e)
+	if whole == nil || name == "val" || mode == iface.R || mode == iface.Scratch || mode == iface.NoMode {
+		return true
+	}
+	d := c.err("E0306", at, fmt.Sprintf("`%s` is part of the structure of a csr, which never changes", c.text(e)))
+	d.Label = fmt.Sprintf("%v promises to change it", mode)
+	d.Help = append(d.Help, fmt.Sprintf("tasks change values: `%v %s.val`; for another structure register another csr", mode, c.text(whole)))
+	return false
+}
+
+// csrMode reports modes in which no sparse matrix is passed.
+func (c *checker) csrMode(a *syntax.TaskArg) bool {
+	if a.Mode != iface.Redux {
+		return true
+	}
+	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` is a csr, and a csr has no reduction", c.text(a.Value)))
+	d.Label = "needs a way to combine the copies"
+	d.Help = append(d.Help, fmt.Sprintf("tasks that change its values one after the other, in any order, take it as COMMUTE: `COMMUTE %s`", c.text(a.Value)))
+	d.Edit(c.f.At(a.ModeAt), "COMMUTE")
+	return false
+}
+
+// acquireCSR reports an acquire of a sparse matrix as a whole.
+func (c *checker) acquireCSR(it *syntax.AcquireItem) *types.Type {
+	d := c.err("E0705", it.Of, fmt.Sprintf("`acquire` gives one array, and `%s` is a csr, which has three", c.text(it.Of)))
+	d.Help = append(d.Help, fmt.Sprintf("acquire the one that is needed: `acquire %v %s.val as %s`, or `.ptr` and `.col` with R", it.Mode, c.text(it.Of), it.As.Name))
+	return types.TInvalid
+}
+
+// wholeCSR reports a verb on an array of a sparse matrix that only applies to the whole.
+func (c *checker) wholeCSR(e syntax.Expr, verb string) {
+	whole, name := arrayOfCSR(e)
+	if whole == nil || verb != "unregister" && name == "val" || !slices.Contains([]string{"unregister", "invalidate"}, verb) {
+		return
+	}
+	if verb == "invalidate" {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is part of the structure of a csr, which never changes", c.text(e)))
+		d.Help = append(d.Help, fmt.Sprintf("to drop the values write `invalidate %s`", c.text(whole)))
+		d.Edit(c.f.At(e), c.text(whole))
+		return
+	}
+	d := c.err("E0705", e, fmt.Sprintf("`%s` takes the whole csr, and `%s` is one of its arrays", verb, c.text(e)))
+	d.Help = append(d.Help, fmt.Sprintf("write `%s %s`", verb, c.text(whole)))
+	d.Edit(c.f.At(e), c.text(whole))
+}

@@ -1,0 +1,196 @@
+package lang_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// spmvScript multiplies the same matrix, sparse and dense, with a vector.
+const spmvScript = `
+param file: string
+codelet sparse(A: R csr[f64], x: R vector[f64], y: W vector[f64]) {
+    each i in y { y[i] = sum k in A.row(i) { A.val[k] * x[A.col[k]] } }
+}
+codelet in_order(A: R csr[f64], x: R vector[f64], y: W vector[f64]) {
+    each i in 0..A.rows {
+        let s = 0.0
+        for k in A.row(i) { s += A.val[k] * x[A.col[k]] }
+        y[i] = s
+    }
+}
+codelet dense(A: R matrix[f64], x: R vector[f64], y: W vector[f64]) {
+    each i in 0..A.rows {
+        let s = 0.0
+        for j in 0..A.cols { if A[i, j] != 0.0 { s += A[i, j] * x[j] } }
+        y[i] = s
+    }
+}
+codelet diagonal(A: RW csr[f64], s: RW vector[i64]) {
+    for i in 0..A.rows {
+        for k in A.row(i) { if A.col[k] == i { A.val[k] = A.val[k] + 1.0 } }
+    }
+    s[0] = A.rows + 1000 * A.cols
+    s[1] = A.nnz
+}
+codelet ramp(x: W vector[f64]) { each i in x { x[i] = 1.0 + float(i % 7) } }
+register A = csr[f64](load = file)
+register D = matrix[f64](load = file)
+register x, y, z, d = vector[f64](A.cols)
+register s = vector[i64](2, fill = 0)
+insert ramp(W x)
+insert sparse(R A, R x, W y)
+insert in_order(R A, R x, W z)
+insert dense(R D, R x, W d)
+insert diagonal(RW A, RW s)
+`
+
+// TestCSR holds products with sparse matrices against those with the dense matrices of the same
+// files, for each way to run bodies.
+func TestCSR(t *testing.T) {
+	ctx := context.Background()
+	files := map[string]string{
+		"general.mtx": "%%MatrixMarket matrix coordinate real general\n4 4 6\n4 1 1.5\n1 3 2\n1 1 -1\n4 4 0.25\n1 3 3\n2 2 1\n",
+		"skew.mtx":    "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 5\n3 2 -1\n",
+		"pattern.mtx": "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n3 1\n2 2\n3 3\n",
+		"array.mtx":   "%%MatrixMarket matrix array integer general\n2 2\n1\n0\n2\n3\n",
+		"none.mtx":    "%%MatrixMarket matrix coordinate real general\n3 3 0\n",
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kernels := range []lang.Kernels{lang.StripKernels, lang.NativeKernels, lang.AutoKernels} {
+		prog := compile(t, lang.Config{Kernels: kernels, Files: lang.Dir(".")}, spmvScript)
+		for name := range files {
+			t.Run(fmt.Sprint(kernels, " ", name), func(t *testing.T) {
+				inst, err := prog.Run(ctx, newRuntime(t, engine.Options{Workers: 2}), lang.Param("file", name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer inst.Close()
+				read := func(name string) []float64 {
+					a := lang.Must(lang.Acquire[float64](ctx, lang.Must(inst.Handle(name)), lang.R))
+					defer a.Release()
+					return append([]float64(nil), a.Slice()...)
+				}
+				y, z, want := read("y"), read("z"), read("d")
+				for i := range want {
+					if math.Abs(y[i]-want[i]) > 1e-12*math.Abs(want[i]) || z[i] != want[i] {
+						t.Fatalf("row %d: %v and %v, want %v", i, y[i], z[i], want[i])
+					}
+				}
+				A := lang.Must(inst.Handle("A"))
+				ptr, col := A.Member("ptr"), A.Member("col")
+				if A.Member("rows") != nil || ptr.Name() != "A.ptr" || ptr.Member("ptr") != nil || A.Name() != "A" {
+					t.Errorf("members of %v: %v, %v", A, A.Member("rows"), ptr)
+				}
+				s := lang.Must(lang.Acquire[int64](ctx, lang.Must(inst.Handle("s")), lang.R))
+				defer s.Release()
+				n := int64(len(want))
+				if s.Slice()[0] != n+1000*n || s.Slice()[1] != int64(col.Shape()[0]) || ptr.Shape()[0] != len(want)+1 {
+					t.Errorf("sizes %v, with %v entries in %v rows", s.Slice(), col.Shape(), ptr.Shape())
+				}
+			})
+		}
+	}
+}
+
+// TestCSRHost runs codelets of the program on a sparse matrix.
+func TestCSRHost(t *testing.T) {
+	spmv := lang.Must(lang.NewCodelet("spmv(A: R csr[f64], x: R vector[f64], y: W vector[f64])",
+		lang.CPUFunc(func(ptr []int64, col []int32, val []float64, cols int, x, y []float64) {
+			for i := range y {
+				y[i] = float64(cols)
+				for k := ptr[i] - ptr[0]; k < ptr[i+1]-ptr[0]; k++ {
+					y[i] += val[k] * x[col[k]]
+				}
+			}
+		})))
+	scale := lang.Must(lang.NewCodelet("scale(A: RW csr[f64], f: float)", lang.CPU(func(t *lang.Task) error {
+		for k := range lang.Buf[float64](t, 2).Slice() {
+			lang.Buf[float64](t, 2).Slice()[k] *= lang.Arg[float64](t, "f")
+		}
+		return nil
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{spmv, scale}}))
+	prog, ds := comp.Compile(context.Background(), "host.spu", []byte(`
+register A = csr[f64](2, 3, ptr = [0, 2, 3], col = [0, 2, 1], val = [1, 2, 3])
+register x = vector[f64](3, fill = 1)
+register y = vector[f64](2)
+insert scale(RW A, 2.0)
+insert spmv(R A, R x, W y)
+print(y)
+`))
+	if err := ds.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	inst, err := prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 2}), lang.Stdout(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if want := "vector[f64] 2: 9.0 9.0\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
+// TestCSRErrors runs scripts whose sparse matrices are wrong.
+func TestCSRErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	files := map[string]string{
+		"far.mtx":  "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1.0\n",
+		"wide.mtx": "%%MatrixMarket matrix coordinate real general\n2 3000000000 0\n",
+		"ok.mtx":   "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1.5\n",
+		"sum.mtx":  "%%MatrixMarket matrix coordinate integer general\n2 2 2\n2 2 100\n2 2 100\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ script, want string }{
+		{`register A = csr[f64](load = "far.mtx")`, "far.mtx:3: expected a column from 1 to 2, found \"3\""},
+		{`register A = csr[f64](load = "wide.mtx")`, "at most 2147483647 rows and columns"},
+		{`register A = csr[i8](load = "ok.mtx")`, "ok.mtx:3: expected an integer that i8 can hold, found \"1.5\""},
+		{`register A = csr[i8](load = "sum.mtx")`, "expected entries of row 2, column 2 whose sum the element type holds"},
+		{`register A = csr[f64](3, 2, load = "ok.mtx")`, "expected a sparse matrix of 3 x 2, found size 2 x 2"},
+		{`register A = csr[f64](load = "no.mtx")`, "E0902"},
+		{`register A = csr[f64](2, 2, ptr = [0, 1], col = [0])`, "`ptr` has 2 items, and a csr with 2 rows needs 3"},
+		{`register A = csr[f64](1, 2, ptr = [1, 1], col = [0])`, "`ptr` begins with 1"},
+		{`register A = csr[f64](2, 2, ptr = [0, 2, 1], col = [0])`, "goes down from 2 to 1 at row 1"},
+		{`register A = csr[f64](1, 2, ptr = [0, 2], col = [0])`, "`col` has 1 item, and `ptr` ends with 2"},
+		{`register A = csr[f64](1, 2, ptr = [0, 1], col = [2])`, "is column 2, and the csr has 2: 0 to 1"},
+		{`register A = csr[f64](1, 2, ptr = [0, 2], col = [1, 1])`, "row 0 has column 1 behind column 1"},
+		{`register A = csr[f64](1, 2, ptr = [0, 1], col = [1], val = [1, 2])`, "the list has 2 items, and the data 1 element"},
+		{"let n = -1\nregister A = csr[f64](n, 2, ptr = [0], col = [])", "from 0 to 2147483647 rows"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1])\nlet p = A.ptr\ncodelet c(v: RW vector[i64]) { v[0] = 2 }\ninsert c(RW p)", "E0306"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1])\nlet p = A.ptr\nunregister p", "`A.ptr` is an array of the csr `A`"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: R csr[f64], y: RW vector[f64]) { for k in A.row(1) { y[0] = A.val[k] } }\nregister y = vector[f64](1, fill = 0)\ninsert c(R A, RW y)\nwait", "element 2 is outside `A.ptr`, which has 2 elements"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: RW csr[f64], y: RW vector[f64]) { A.val[0] = y[0] }\ninsert c(RW A, RW A.val)", "E0304"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: R csr[f64]) { }\nunregister A\ninsert c(R A)", "E0403"},
+	} {
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{Files: lang.Dir(".")})).Compile(context.Background(), "wrong.spu", []byte(c.script))
+		err := ds.Err()
+		if err == nil {
+			var inst *lang.Instance
+			if inst, err = prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 1})); err == nil {
+				inst.Close()
+			}
+		}
+		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), c.want) && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\ngot %v\nwant %s", c.script, err, c.want)
+		}
+	}
+}
