@@ -19,8 +19,7 @@ func registry() *Registry { return NewRegistry(cpu.New(0).Memory()) }
 
 func register(t testing.TB, g *Registry, dims ...int) *Handle {
 	t.Helper()
-	k := [...]iface.Kind{1: iface.Vector, 2: iface.Matrix, 3: iface.Block}[len(dims)]
-	h, err := g.Register(&Spec{Kind: k, Elem: iface.F64, Dims: dims})
+	h, err := g.Register(&Spec{Kind: iface.KindOf(len(dims)), Elem: iface.F64, Dims: dims})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -244,7 +244,7 @@ func (s *Spec) desc() (iface.Desc, error) {
 		return d, fmt.Errorf("datamgr: "+format, args...)
 	}
 	switch s.Kind {
-	case iface.Variable, iface.Vector, iface.Matrix, iface.Block:
+	case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor:
 		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
 			return fail("%v without an element type", s.Kind)
 		}

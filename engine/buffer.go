@@ -91,8 +91,8 @@ func (b Buffer[T]) Row(i int) []T {
 	return iface.Row[T](b.b, i)
 }
 
-// Line returns the elements along the last index where the others are idx: Line(x, y)
-// of a block, Line(i) of a matrix, Line() of a vector. It panics when there is no such
+// Line returns the elements along the last index where the others are idx: Line(i, j, k)
+// of a tensor, Line(x, y) of a block, Line(i) of a matrix, Line() of a vector. It panics when there is no such
 // line, which fails the task with a message.
 func (b Buffer[T]) Line(idx ...int) []T {
 	b.here()
@@ -120,7 +120,7 @@ func (b Buffer[T]) Rows() int {
 	return b.b.Dim[0]
 }
 
-// Cols returns the number of columns of a matrix, the second size of a block, 1 for
+// Cols returns the number of columns of a matrix, the second size of a block or tensor, 1 for
 // other kinds.
 func (b Buffer[T]) Cols() int {
 	if b.b.Rank < 2 {

@@ -119,7 +119,7 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 
 // Handles with a Go type: data whose kind and elements the compiler knows.
 
-// Data is registered data or a part of it: a Vector, Matrix, Block or Variable, or a
+// Data is registered data or a part of it: a Vector, Matrix, Block, Tensor or Variable, or a
 // *datamgr.Handle, which says nothing of its type.
 type Data interface {
 	// Untyped returns the handle; nil for the zero value of a typed one.
@@ -143,6 +143,13 @@ type Matrix[T iface.Go] struct {
 // Block is a handle of a block, data with three indices, with elements of type T; see
 // Vector.
 type Block[T iface.Go] struct {
+	_ [0]T
+	*datamgr.Handle
+}
+
+// Tensor is a handle of a tensor, data with four indices, with elements of type T; see
+// Vector.
+type Tensor[T iface.Go] struct {
 	_ [0]T
 	*datamgr.Handle
 }
@@ -176,6 +183,7 @@ func (n Name) dataOption(o *dataOptions) { o.spec.Name = string(n) }
 
 // Stride says how far apart neighbours lie in memory of the program: the starts of two
 // rows of a matrix; of a block, the starts of two planes and of two rows, elements each.
+// There is one number for each index but the last.
 func Stride(steps ...int) DataOption {
 	return dataOptionFunc(func(o *dataOptions) { o.spec.Step = steps })
 }
@@ -367,6 +375,20 @@ func MakeBlock[T iface.Go](rt *Runtime, nx, ny, nz int, opts ...DataOption) (Blo
 	return Block[T]{Handle: h}, err
 }
 
+// NewTensor registers s as a tensor with the sizes dims. Element (i, j, k, l) is
+// s[((i*dims[1]+j)*dims[2]+k)*dims[3]+l]; the option Stride changes that. For the slice see
+// NewVector.
+func NewTensor[T iface.Go](rt *Runtime, s []T, dims [4]int, opts ...DataOption) (Tensor[T], error) {
+	h, err := register[T]("NewTensor", rt, iface.Tensor, homeOf(s), dims[:], opts)
+	return Tensor[T]{Handle: h}, err
+}
+
+// MakeTensor registers a tensor in memory of the runtime; see MakeVector.
+func MakeTensor[T iface.Go](rt *Runtime, dims [4]int, opts ...DataOption) (Tensor[T], error) {
+	h, err := register[T]("MakeTensor", rt, iface.Tensor, nil, dims[:], opts)
+	return Tensor[T]{Handle: h}, err
+}
+
 // NewVariable registers *p as a variable. Like the slice of NewVector it stays the
 // program's.
 func NewVariable[T iface.Go](rt *Runtime, p *T, opts ...DataOption) (Variable[T], error) {
@@ -410,6 +432,15 @@ func (x Block[T]) Dims() (nx, ny, nz int) {
 	return d.Dim[0], d.Dim[1], d.Dim[2]
 }
 
+// Dims returns the sizes.
+func (x Tensor[T]) Dims() (dims [4]int) {
+	if x.Handle != nil {
+		d := x.Desc()
+		copy(dims[:], d.Shape())
+	}
+	return dims
+}
+
 // checkType reports that h is not data of kind k with elements of type T.
 func checkType[T iface.Go](h *datamgr.Handle, k iface.Kind) error {
 	e := iface.ElemOf[T]()
@@ -426,14 +457,14 @@ func checkType[T iface.Go](h *datamgr.Handle, k iface.Kind) error {
 
 // typeText is the type of a handle of kind k with elements of type e: "Vector[float64]".
 func typeText(k iface.Kind, e iface.Elem) string {
-	names := [...]string{iface.Variable: "Variable", iface.Vector: "Vector", iface.Matrix: "Matrix", iface.Block: "Block"}
+	names := [...]string{iface.Variable: "Variable", iface.Vector: "Vector", iface.Matrix: "Matrix", iface.Block: "Block", iface.Tensor: "Tensor"}
 	if int(k) >= len(names) || names[k] == "" {
 		return k.String()
 	}
 	return fmt.Sprintf("%s[%v]", names[k], e.GoType())
 }
 
-// Typed is implemented by Vector, Matrix, Block and Variable; P is the type itself.
+// Typed is implemented by Vector, Matrix, Block, Tensor and Variable; P is the type itself.
 type Typed[P any] interface {
 	Data
 	of(h *datamgr.Handle) (P, error)
@@ -449,6 +480,10 @@ func (Matrix[T]) of(h *datamgr.Handle) (Matrix[T], error) {
 
 func (Block[T]) of(h *datamgr.Handle) (Block[T], error) {
 	return Block[T]{Handle: h}, checkType[T](h, iface.Block)
+}
+
+func (Tensor[T]) of(h *datamgr.Handle) (Tensor[T], error) {
+	return Tensor[T]{Handle: h}, checkType[T](h, iface.Tensor)
 }
 
 func (Variable[T]) of(h *datamgr.Handle) (Variable[T], error) {
@@ -545,10 +580,16 @@ func (x Matrix[T]) Partition(fs ...filter.Filter) (View[Matrix[T]], error) {
 	return partition[Matrix[T]](x.Handle, fs)
 }
 
-// Partition declares a view of x with parts that are blocks, as by filter.Axis; see
+// Partition declares a view of x with parts that are blocks, as by filter.Axis or TilesN; see
 // Vector.Partition.
 func (x Block[T]) Partition(fs ...filter.Filter) (View[Block[T]], error) {
 	return partition[Block[T]](x.Handle, fs)
+}
+
+// Partition declares a view of x with parts that are tensors, as by filter.Axis or TilesN;
+// see Vector.Partition.
+func (x Tensor[T]) Partition(fs ...filter.Filter) (View[Tensor[T]], error) {
+	return partition[Tensor[T]](x.Handle, fs)
 }
 
 // Slices declares a view of x with its elements, as by filter.Pick(0); see
@@ -569,6 +610,12 @@ func (x Block[T]) Slices(fs ...filter.Filter) (View[Matrix[T]], error) {
 	return partition[Matrix[T]](x.Handle, fs)
 }
 
+// Slices declares a view of x with the blocks along one index, as by filter.Pick(0); see
+// Vector.Partition.
+func (x Tensor[T]) Slices(fs ...filter.Filter) (View[Block[T]], error) {
+	return partition[Block[T]](x.Handle, fs)
+}
+
 // Acquired is data that the program holds, until Release; D is how it gets at it. Its
 // methods are safe for concurrent use, and the zero value is of no use.
 type Acquired[D any] struct {
@@ -577,7 +624,7 @@ type Acquired[D any] struct {
 }
 
 // Data returns the memory itself: []T of a vector, *T of a variable, Mat[T] of a matrix,
-// Buffer[T] of a block. It is the zero value after Release; what was returned before must
+// Buffer[T] of a block or tensor. It is the zero value after Release; what was returned before must
 // not be used then.
 func (a Acquired[D]) Data() D {
 	var none D
@@ -647,6 +694,11 @@ func (x Block[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (A
 	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Block), func(b *iface.Buffer) Buffer[T] { return Buffer[T]{b: b} })
 }
 
+// Acquire is Vector.Acquire for a tensor.
+func (x Tensor[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[Buffer[T]], error) {
+	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Tensor), func(b *iface.Buffer) Buffer[T] { return Buffer[T]{b: b} })
+}
+
 // Acquire is Vector.Acquire for a variable.
 func (x Variable[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[*T], error) {
 	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Variable), func(b *iface.Buffer) *T { return (*T)(b.Ptr) })
@@ -669,6 +721,11 @@ func (x Matrix[T]) Value(ctx context.Context, j *Job) (Mat[T], error) {
 // Value is Vector.Value for a block: element (x, y, z) is the one at (x*ny+y)*nz+z.
 func (x Block[T]) Value(ctx context.Context, j *Job) ([]T, error) {
 	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Block), elementsOf[T])
+}
+
+// Value is Vector.Value for a tensor, with the elements in the order of NewTensor.
+func (x Tensor[T]) Value(ctx context.Context, j *Job) ([]T, error) {
+	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Tensor), elementsOf[T])
 }
 
 // Value is Vector.Value for a variable.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/bits"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,6 +154,55 @@ func TestBlock(t *testing.T) {
 		if _, err := rt.Register(wrong); err == nil {
 			t.Errorf("registered %+v", wrong)
 		}
+	}
+}
+
+// TestTensor: the elements of a tensor at home lie as far apart as it was registered, for
+// all its parts, however many indices those have.
+func TestTensor(t *testing.T) {
+	dims, step := []int{2, 3, 2, 4}, []int{70, 20, 9, 1}
+	add := kernel("add", func(c *TaskContext) error {
+		b := c.Buffer(0)
+		for i := range b.Lines() {
+			for k := range iface.Line[int64](b, i) {
+				iface.Line[int64](b, i)[k] += c.Arg(0).Int()
+			}
+		}
+		return nil
+	})
+	for _, f := range []struct {
+		name string
+		by   []filter.Filter
+	}{
+		{"slabs", []filter.Filter{filter.Axis(0, 2, 0)}},
+		{"last axis", []filter.Filter{filter.Axis(3, 3, 0)}},
+		{"tiles", []filter.Filter{filter.TilesN([]int{2, 2, 1, 3}, 0)}},
+		{"blocks", []filter.Filter{filter.Pick(0), filter.TilesN([]int{1, 2, 2}, 0)}},
+		{"blocks along the last index", []filter.Filter{filter.Pick(3)}},
+		{"matrices", []filter.Filter{filter.Pick(1), filter.Pick(2), filter.Rows(2, 0)}},
+		{"vectors", []filter.Filter{filter.Pick(2), filter.Pick(0), filter.Pick(1), filter.Blocks(3)}},
+		{"elements", []filter.Filter{filter.Pick(3), filter.Pick(1), filter.Pick(1), filter.Pick(0)}},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+				home := slices.Repeat([]int64{-1}, 70+2*20+9+4)
+				want := slices.Clone(home)
+				for n := range 2 * 3 * 2 * 4 {
+					at := n/24*70 + n/8%3*20 + n/4%2*9 + n%4
+					home[at], want[at] = int64(n), int64(n+1000)
+				}
+				h, err := rt.Register(DataSpec{Kind: iface.Tensor, Elem: iface.I64, Dims: dims, Step: step[:3], Home: ptr(home)})
+				must(t, err)
+				for _, p := range parts(t, rt, h, f.by...) {
+					must(t, j.Submit(&TaskSpec{Codelet: add, Operands: ops(iface.RW, p), Args: []iface.Scalar{iface.Int(1000)}}))
+				}
+				must(t, j.Unregister(h))
+				must(t, j.Wait(context.Background()))
+				if !slices.Equal(home, want) {
+					t.Fatalf("got %v\nwant %v", home, want)
+				}
+			})
+		})
 	}
 }
 

@@ -61,7 +61,7 @@ func (m Mat[T]) param() (goParam, reflect.Type) {
 }
 
 func (b Buffer[T]) param() (goParam, reflect.Type) {
-	all := Kinds(iface.Variable, iface.Vector, iface.Matrix, iface.Block)
+	all := Kinds(iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor)
 	return goParam{FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, classBuffer, 0}, reflect.TypeFor[Buffer[T]]()
 }
 
@@ -510,7 +510,7 @@ func addGoFunc(fn *funcValue) (*Codelet, error) {
 // handles lists the types of handles that p takes: "Vector[float64]".
 func (p *goParam) handles() string {
 	text := ""
-	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Variable} {
+	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Variable} {
 		if p.Kinds.Has(k) {
 			if text != "" {
 				text += " or "
@@ -524,7 +524,7 @@ func (p *goParam) handles() string {
 // help says what to do about data of kind k with elements of type e for p, which has the
 // type t in Go.
 func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
-	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]"}[k]
+	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]", iface.Tensor: "engine.Buffer[%v]"}[k]
 	if want == "" {
 		return fmt.Sprintf("the parameter, of type %v, takes a %s", t, p.handles())
 	}

@@ -78,6 +78,7 @@ func TestCallShapes(t *testing.T) {
 		},
 		'B': {
 			{reflect.TypeFor[Buffer[int32]](), filled(iface.Block, iface.I32, 2, 2, 2), func(v any) bool { b := v.(Buffer[int32]); return b.Line(1, 1)[1] == 0x7070707 }},
+			{reflect.TypeFor[Buffer[int8]](), filled(iface.Tensor, iface.I8, 2, 1, 2, 3), func(v any) bool { b := v.(Buffer[int8]); return b.Line(1, 0, 1)[2] == 7 }},
 			{reflect.TypeFor[Buffer[int16]](), filled(iface.Vector, iface.I16, 4), func(v any) bool { return v.(Buffer[int16]).Slice()[3] == 0x707 }},
 		},
 	}

@@ -227,7 +227,7 @@ func TestGoMistakes(t *testing.T) {
 			{inc, []any{RW(a)}, "a Matrix[float64]; the parameter, of type []float64, takes a Vector[float64]: pass such data, or make the parameter engine.Mat[float64]"},
 			{inc, []any{RW(v)}, "or make the parameter *float64"},
 			{func(Mat[float64]) {}, []any{RW(x)}, "is `x` (vector[f64] of 4), a Vector[float64]; the parameter, of type engine.Mat[float64], takes a Matrix[float64]"},
-			{func(Buffer[float32]) {}, []any{RW(x)}, "takes a Vector[float32] or Matrix[float32] or Block[float32] or Variable[float32]"},
+			{func(Buffer[float32]) {}, []any{RW(x)}, "takes a Vector[float32] or Matrix[float32] or Block[float32] or Tensor[float32] or Variable[float32]"},
 			{inc, []any{RW(Vector[float64]{})}, "is no data: a handle that was never registered, or a part that its view does not have"},
 			{inc, []any{RW(view.At(2))}, "a part that its view does not have"},
 			{inc, []any{RW(nil)}, "is no data"},

@@ -484,12 +484,9 @@ func (e *execution) read(di int) map[int]seen {
 	d := e.data[di]
 	parts := e.hs[di][:1]
 	if len(d.dims) > 0 {
-		by := []filter.Filter{filter.BlocksHalo(d.dims[0], 0)}
-		switch len(d.dims) {
-		case 2:
-			by[0] = filter.Tiles(d.dims[0], d.dims[1], 0)
-		case 3:
-			by = []filter.Filter{filter.Axis(0, d.dims[0], 0), filter.Axis(1, d.dims[1], 0), filter.Axis(2, d.dims[2], 0)}
+		by := []filter.Filter{filter.TilesN(d.dims, 0)}
+		if len(d.dims) == 1 {
+			by[0] = filter.Blocks(d.dims[0])
 		}
 		v, err := e.rt.Partition(parts[0], by...)
 		if err != nil {

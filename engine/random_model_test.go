@@ -154,7 +154,7 @@ type modelTask struct {
 // modelHandle is a box of a datum with some axes dropped.
 type modelHandle struct {
 	desc  iface.Desc
-	lo    [3]int // in the datum
+	lo    [4]int // in the datum
 	axes  []int
 	dead  bool
 	view  int // that it is part of; -1: the whole
@@ -199,7 +199,7 @@ const lazyValue = 5 // of data with an initialiser only
 func (d *modelDatum) size() int { return len(d.val) }
 
 // index is the place of an element of h in val.
-func (d *modelDatum) index(h *modelHandle, idx [3]int) int {
+func (d *modelDatum) index(h *modelHandle, idx [4]int) int {
 	at := h.lo
 	for k, a := range h.axes {
 		at[a] += idx[k]
@@ -211,7 +211,7 @@ func (d *modelDatum) index(h *modelHandle, idx [3]int) int {
 	return i
 }
 
-// cols is the length of a line, 1 but for matrices and blocks.
+// cols is the length of a line, 1 but for data of two and more indices.
 func (d *modelDatum) cols() int {
 	if len(d.dims) < 2 {
 		return 1
@@ -221,14 +221,16 @@ func (d *modelDatum) cols() int {
 
 // each calls fn for the elements of h, row-major.
 func (d *modelDatum) each(h *modelHandle, fn func(i int)) {
-	n := [3]int{1, 1, 1}
+	n := [4]int{1, 1, 1, 1}
 	for k := range h.axes {
 		n[k] = h.desc.Dim[k]
 	}
 	for i := range n[0] {
 		for j := range n[1] {
 			for k := range n[2] {
-				fn(d.index(h, [3]int{i, j, k}))
+				for l := range n[3] {
+					fn(d.index(h, [4]int{i, j, k, l}))
+				}
 			}
 		}
 	}
@@ -514,8 +516,11 @@ func (m *maker) datum() {
 		d.kind, d.dims, d.ld = iface.Vector, []int{1 + r.IntN(24)}, 1
 	} else {
 		d.kind, d.dims = iface.Matrix, []int{1 + r.IntN(8), 1 + r.IntN(8)}
-		if r.IntN(4) == 0 {
+		switch r.IntN(6) {
+		case 0:
 			d.kind, d.dims = iface.Block, []int{1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(4)}
+		case 1:
+			d.kind, d.dims = iface.Tensor, []int{1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3)}
 		}
 		d.ld = d.cols()
 	}
@@ -576,6 +581,8 @@ func (f modelFilter) filter() filter.Filter {
 		return filter.Cols(a[0], a[1])
 	case "tiles":
 		return filter.Tiles(a[0], a[1], a[2])
+	case "grid":
+		return filter.TilesN(f.Args[1:], f.Args[0])
 	case "axis":
 		return filter.Axis(a[0], a[1], a[2])
 	}
@@ -634,10 +641,19 @@ func (m *maker) filter(d *iface.Desc) (f modelFilter, ok bool) {
 		default:
 			return is("tiles", p, q, 0)
 		}
-	case iface.Block:
-		k := r.IntN(3)
-		if r.IntN(4) == 0 {
+	case iface.Block, iface.Tensor:
+		k := r.IntN(int(d.Rank))
+		switch r.IntN(5) {
+		case 0:
 			return is("pick", k)
+		case 1:
+			args, least := []int{0}, 1
+			for _, n := range d.Dim[:d.Rank] {
+				p := 1 + r.IntN(min(n, 2))
+				args, least = append(args, p), min(least, halo(n, p))
+			}
+			args[0] = least
+			return is("grid", args...)
 		}
 		p := few(d.Dim[k])
 		return is("axis", k, p, halo(d.Dim[k], p))

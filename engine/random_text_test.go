@@ -202,6 +202,8 @@ func decode(text []byte) (c randomCase, err error) {
 				d.kind = iface.Matrix
 			case 3:
 				d.kind = iface.Block
+			case 4:
+				d.kind = iface.Tensor
 			}
 			c.data = append(c.data, d)
 		default:

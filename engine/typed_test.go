@@ -39,12 +39,26 @@ func TestTypedData(t *testing.T) {
 		check("matrix with a stride", wide.Handle, "matrix[i16] 3 x 2", got(wide.Value(ctx, j))(t), Mat[int16]{3, 2, []int16{0, 1, 7, 8, 14, 15}, 2})
 		b := got(NewBlock(rt, slices.Clone(s), 2, 2, 2, Stride(10, 3)))(t)
 		check("block with strides", b.Handle, "block[i16] 2 x 2 x 2", got(b.Value(ctx, j))(t), []int16{0, 1, 3, 4, 10, 11, 13, 14})
+		h := got(NewTensor(rt, slices.Clone(s), [4]int{2, 1, 2, 2}, Stride(8, 8, 3)))(t)
+		check("tensor with strides", h.Handle, "tensor[i16] 2 x 1 x 2 x 2", got(h.Value(ctx, j))(t), []int16{0, 1, 3, 4, 8, 9, 11, 12})
+		cubes := got(h.Slices(filter.Pick(3)))(t)
+		check("slice of a tensor", cubes.Parts[1].Handle, "block[i16] 2 x 1 x 2", got(cubes.Parts[1].Value(ctx, j))(t), []int16{1, 4, 9, 12})
+		slabs := got(h.Partition(filter.TilesN([]int{2, 1, 2, 1}, 0)))(t)
+		a := got(slabs.At(1, 0, 1, 0).Acquire(ctx, j, iface.RW))(t)
+		a.Data().Line(0, 0, 0)[1] = 120
+		must(t, a.Release())
+		check("part of a tensor", slabs.At(1, 0, 1, 0).Handle, "tensor[i16] 1 x 1 x 1 x 2", got(h.Value(ctx, j))(t), []int16{0, 1, 3, 4, 8, 9, 11, 120})
+		if h.Dims() != [4]int{2, 1, 2, 2} || (Tensor[int8]{}).Dims() != [4]int{} {
+			t.Error(h.Dims())
+		}
 		v := got(NewVariable(rt, &value, ReadOnly()))(t)
 		check("variable", v.Handle, "variable[f64]", got(v.Value(ctx, j))(t), 2.5)
 		u := got(MakeVector[uint64](rt, 3, Fill(uint64(math.MaxUint64))))(t)
 		check("filled vector", u.Handle, "vector[u64] of 3", got(u.Value(ctx, j))(t), slices.Repeat([]uint64{math.MaxUint64}, 3))
 		f := got(MakeMatrix[float32](rt, 2, 2, Fill(3)))(t)
 		check("filled matrix", f.Handle, "matrix[f32] 2 x 2", got(f.Value(ctx, j))(t), Mat[float32]{2, 2, []float32{3, 3, 3, 3}, 2})
+		z := got(MakeTensor[int8](rt, [4]int{1, 1, 2, 2}, Fill(-1)))(t)
+		check("filled tensor", z.Handle, "tensor[i8] 1 x 1 x 2 x 2", got(z.Value(ctx, j))(t), []int8{-1, -1, -1, -1})
 		k := got(MakeBlock[celsius](rt, 1, 2, 2, Fill(celsius(-1.5))))(t)
 		check("filled block", k.Handle, "block[f64] 1 x 2 x 2", got(k.Value(ctx, j))(t), []celsius{-1.5, -1.5, -1.5, -1.5})
 		none := got(NewVector[float64](rt, nil))(t)
@@ -94,6 +108,9 @@ func TestTypedMistakes(t *testing.T) {
 		{err(NewMatrix(rt, make([]float64, 12), 1<<(bits.UintSize-24), 1<<(bits.UintSize-24))), "more bytes than can be addressed"},
 		{err(NewBlock(rt, make([]float64, 7), 2, 2, 2)), "7 elements, and 8 are needed"},
 		{err(NewBlock(rt, make([]float64, 8), 2, 2, 2, Stride(5, 2))), "8 elements, and 9 are needed"},
+		{err(NewTensor(rt, make([]float64, 15), [4]int{2, 2, 2, 2})), "15 elements, and 16 are needed"},
+		{err(NewTensor(rt, make([]float64, 16), [4]int{2, 2, 2, 2}, Stride(7, 4, 2))), "cannot lie 7 elements apart"},
+		{err(Tensor[float32]{Handle: m.Handle}.Acquire(ctx, j, iface.R)), "it is a Matrix[float32]"},
 		{err(NewVector(rt, make([]float64, 8), Stride(2))), "a vector has no distance between rows"},
 		{err(MakeMatrix[float64](rt, 2, 2, Stride(2))), "Stride is for memory of the program"},
 		{err(NewVariable[float64](rt, nil)), "MakeVariable[float64] makes one"},

@@ -1,8 +1,8 @@
 // Package filter is the geometry of partitioning: how an index space is cut
 // into parts. It knows shapes and nothing else, neither memory nor tasks.
 //
-// Blocks and Halves split a vector; Rows, Cols and Tiles split a matrix; Axis splits a
-// block; Pick takes one index away. Numbers of parts come first, halo last. Parts are equal as far
+// Blocks and Halves split a vector, Rows and Cols a matrix; Axis cuts data of any rank
+// along one axis, Tiles along all of them; Pick takes one index away. Numbers of parts come first, halo last. Parts are equal as far
 // as the sizes allow: the first n mod p of p parts have one element more. With a halo
 // of h the parent carries a border of h elements at both ends of each axis that is split,
 // only what is inside is shared out, and each part has h elements more on both sides,
@@ -108,22 +108,9 @@ func (p *Part) Desc(parent iface.Desc) iface.Desc {
 		d.Rank++
 	}
 	if p.Drop >= 0 {
-		d.Kind = lower(parent.Kind)
+		d.Kind = iface.KindOf(int(d.Rank))
 	}
 	return d
-}
-
-// lower is the kind of a slice of data of kind k.
-func lower(k iface.Kind) iface.Kind {
-	switch k {
-	case iface.Vector:
-		return iface.Variable
-	case iface.Matrix:
-		return iface.Vector
-	case iface.Block:
-		return iface.Matrix
-	}
-	return iface.NoKind
 }
 
 // Check reports whether s is a proper split of parent: as many parts as its
@@ -172,8 +159,8 @@ func Text(fs []Filter, dims []int) string {
 		n := 1
 		if k == len(fs)-1 {
 			n = len(dims)
-		} else if f.Name() == "tiles" {
-			n = 2
+		} else if t, ok := unwrap(f).(*tiles); ok {
+			n = len(t.cuts)
 		}
 		n = min(n, len(dims))
 		name := f.Name()
@@ -181,10 +168,7 @@ func Text(fs []Filter, dims []int) string {
 			name = "blocks"
 		}
 		args := strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:n]), " ", ", "), "[]")
-		if w, ok := f.(*within); ok {
-			f = w.f
-		}
-		switch s := f.(type) {
+		switch s := unwrap(f).(type) {
 		case *slabs:
 			switch name {
 			case "axis":
@@ -202,6 +186,14 @@ func Text(fs []Filter, dims []int) string {
 		dims = dims[n:]
 	}
 	return strings.Join(each, " then ")
+}
+
+// unwrap returns f without the slice that Within gave it.
+func unwrap(f Filter) Filter {
+	if w, ok := f.(*within); ok {
+		return w.f
+	}
+	return f
 }
 
 // Errors of filters.

@@ -65,6 +65,10 @@ func (firstAndLast) Split(d iface.Desc) (Split, error) {
 	}}, nil
 }
 
+func tensor(n0, n1, n2, n3 int) iface.Desc {
+	return iface.Desc{Kind: iface.Tensor, Elem: iface.F64, Rank: 4, Dim: [iface.MaxRank]int{n0, n1, n2, n3}}
+}
+
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -102,6 +106,18 @@ func TestParts(t *testing.T) {
 		{"planes", Axis(0, 2, 0), block(3, 2, 4), []int{2}, []string{"0..2,0..2,0..4", "2..3,0..2,0..4"}},
 		{"middle axis with halo", Axis(1, 2, 1), block(2, 5, 3), []int{2}, []string{"0..2,0..4,0..3", "0..2,2..5,0..3"}},
 		{"sizes along the last axis", AxisSizes(2, []int{1, 3}, 0), block(1, 2, 4), []int{2}, []string{"0..1,0..2,0..1", "0..1,0..2,1..4"}},
+		{"axis of a vector", Axis(0, 2, 1), vector(6), []int{2}, []string{"0..4", "2..6"}},
+		{"axis of a matrix", AxisSizes(1, []int{1, 2}, 0), matrix(2, 3), []int{2}, []string{"0..2,0..1", "0..2,1..3"}},
+		{"tiles of a block", TilesN([]int{1, 2, 2}, 0), block(1, 3, 2), []int{1, 2, 2},
+			[]string{"0..1,0..2,0..1", "0..1,0..2,1..2", "0..1,2..3,0..1", "0..1,2..3,1..2"}},
+		{"tiles of a tensor", TilesN([]int{2, 1, 1, 2}, 1), tensor(4, 3, 3, 5), []int{2, 1, 1, 2},
+			[]string{"0..3,0..3,0..3,0..4", "0..3,0..3,0..3,2..5", "1..4,0..3,0..3,0..4", "1..4,0..3,0..3,2..5"}},
+		{"tiles inside a tensor", Inside(1, TilesN([]int{1, 1, 1, 2}, 0)), tensor(3, 3, 4, 5), []int{1, 1, 1, 2},
+			[]string{"1..2,1..2,1..3,1..3", "1..2,1..2,1..3,3..4"}},
+		{"last axis of a tensor", Axis(3, 2, 1), tensor(2, 1, 2, 6), []int{2}, []string{"0..2,0..1,0..2,0..4", "0..2,0..1,0..2,2..6"}},
+		{"slice of a tensor", Within([]int{1, 0, 2, 1}, []int{3, 1, 3, 4}, Axis(0, 2, 0)), tensor(4, 2, 3, 4), []int{2},
+			[]string{"1..2,0..1,2..3,1..4", "2..3,0..1,2..3,1..4"}},
+		{"pick from a tensor", PickRange(2, 1, 3), tensor(1, 2, 3, 4), []int{2}, []string{"0..1,0..2,1..2,0..4", "0..1,0..2,2..3,0..4"}},
 		{"pick planes", Pick(1), block(2, 2, 3), []int{2}, []string{"0..2,0..1,0..3", "0..2,1..2,0..3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,6 +144,8 @@ func TestText(t *testing.T) {
 		{[]Filter{Tiles(2, 3, 1), Rows(2, 0)}, []int{2, 3, 4}, "tiles(2, 3) then rows(4)"},
 		{[]Filter{Axis(1, 2, 0), Pick(0)}, []int{2, 8}, "axis(1, 2) then pick(0)"},
 		{[]Filter{Pick(1)}, []int{5}, "pick(1)"},
+		{[]Filter{TilesN([]int{1, 2, 3, 4}, 0), Pick(3)}, []int{1, 2, 3, 4, 5}, "tiles(1, 2, 3, 4) then pick(3)"},
+		{[]Filter{Within([]int{0, 0}, []int{2, 3}, Tiles(1, 2, 0))}, []int{1, 2}, "tiles(1, 2)"},
 		{[]Filter{Rows(2, 0), PickRange(1, 2, 4)}, []int{2, 2}, "rows(2) then pick(1, 2..4)"},
 		{[]Filter{Within([]int{0, 0, 0}, []int{2, 3, 4}, Axis(1, 2, 0))}, []int{2}, "axis(1, 2)"},
 	} {
@@ -210,22 +228,7 @@ func TestNumber(t *testing.T) {
 			}
 			return out
 		}
-		base, step := d.Number()
-		switch d.Rank {
-		case 0:
-			return []int{base}
-		case 1:
-			for i := range d.Dim[0] {
-				out = append(out, base+i*step[0])
-			}
-		case 2:
-			for i := range d.Dim[0] {
-				for j := range d.Dim[1] {
-					out = append(out, base+i*step[0]+j*step[1])
-				}
-			}
-		}
-		return out
+		return numbers(d)
 	}
 	rowMajor := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}
 	columns := []int{0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23}
@@ -283,11 +286,19 @@ func TestErrors(t *testing.T) {
 		{Blocks(2), matrix(2, 3), WrongKind, "", int(iface.Matrix), int(iface.Vector), "`blocks` splits vectors, and the data is a matrix[f64] 2 x 3"},
 		{Blocks(2), void, WrongKind, "", int(iface.Void), int(iface.Vector), "`blocks` splits vectors, and the data is a void"},
 		{Pick(0), void, WrongKind, "", int(iface.Void), 1, "`pick` needs data with an index, and the data is a void"},
-		{Pick(1), vector(10), BadAxis, "k", 1, 0, "`pick` got axis 1, and the axes of a vector[i64] of 10 are 0 to 0"},
-		{Pick(-1), vector(10), BadAxis, "k", -1, 0, "`pick` got axis -1, and the axes of a vector[i64] of 10 are 0 to 0"},
-		{Axis(0, 2, 0), matrix(2, 3), WrongKind, "", int(iface.Matrix), int(iface.Block), "`axis` splits blocks, and the data is a matrix[f64] 2 x 3"},
-		{Axis(3, 2, 0), block(2, 3, 4), BadAxis, "k", 3, 2, "`axis` got axis 3, and the axes of a block are 0 to 2"},
-		{AxisSizes(-1, []int{1}, 0), block(2, 3, 4), BadAxis, "k", -1, 2, "`axis` got axis -1, and the axes of a block are 0 to 2"},
+		{Pick(1), vector(10), BadAxis, "k", 1, 0, "`pick` got axis 1, and a vector has axis 0 only"},
+		{Pick(-1), vector(10), BadAxis, "k", -1, 0, "`pick` got axis -1, and a vector has axis 0 only"},
+		{Axis(0, 2, 0), void, WrongKind, "", int(iface.Void), 1, "`axis` needs data with an index, and the data is a void"},
+		{Axis(1, 4, 0), matrix(2, 3), TooManyParts, "p", 4, 3, "`axis` cannot make 4 parts of 3 columns"},
+		{Axis(0, 4, 0), vector(3), TooManyParts, "p", 4, 3, "`axis` cannot make 4 parts of 3 elements"},
+		{Axis(4, 1, 0), tensor(1, 1, 1, 1), BadAxis, "k", 4, 3, "`axis` got axis 4, and a tensor has axes 0 to 3"},
+		{TilesN([]int{2}, 0), vector(4), WrongKind, "", int(iface.Vector), int(iface.Matrix), "`tiles` splits matrices and data of more indices, and the data is a vector[i64] of 4"},
+		{TilesN([]int{1, 1, 1}, 0), matrix(4, 4), BadAxis, "", 3, 2, "`tiles` takes a number of parts for each axis, and got 3 for a matrix[f64] 4 x 4"},
+		{TilesN(nil, 0), matrix(4, 4), BadAxis, "", 0, 2, "`tiles` takes a number of parts for each axis, and got 0 for a matrix[f64] 4 x 4"},
+		{TilesN([]int{1, 2, 1, 4}, 0), tensor(1, 2, 1, 3), TooManyParts, "s", 4, 3, "`tiles` cannot make 4 parts of 3 planes"},
+		{TilesN([]int{1 << 20, 1, 2, 4}, 0), tensor(1<<20, 1, 2, 4), TooManyParts, "p", 1 << 20, 1 << 19, "`tiles` makes at most 4194304 parts, and got 1048576 x 1 x 2 x 4"},
+		{Axis(3, 2, 0), block(2, 3, 4), BadAxis, "k", 3, 2, "`axis` got axis 3, and a block has axes 0 to 2"},
+		{AxisSizes(-1, []int{1}, 0), block(2, 3, 4), BadAxis, "k", -1, 2, "`axis` got axis -1, and a block has axes 0 to 2"},
 		{Axis(2, 4, 1), block(2, 3, 4), TooManyParts, "p", 4, 2, "`axis` cannot make 4 parts of 2 planes inside the halo"},
 		{Axis(1, 2, 2), block(2, 3, 4), BadHalo, "halo", 2, 1, "a halo of 2 on both ends does not fit into 3 planes"},
 		{Pick(1), matrix(3, 0), NoParts, "k", 0, 1, "axis 1 of the matrix[f64] 3 x 0 has nothing to pick"},
@@ -454,6 +465,90 @@ func TestCover(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCoverEveryRank: axis and tiles of data of each rank cover each element inside the
+// border once, and so do parts of parts, and slices of those.
+func TestCoverEveryRank(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(1, iface.MaxRank).Draw(t, "rank")
+		halo := rapid.IntRange(0, 1).Draw(t, "halo")
+		inside := rapid.Bool().Draw(t, "inside")
+		d := iface.Desc{Kind: iface.KindOf(rank), Elem: iface.I8, Rank: int8(rank)}
+		counts := make([]int, rank)
+		for k := range counts {
+			counts[k] = rapid.IntRange(1, 3).Draw(t, "count")
+			d.Dim[k] = counts[k] + 2*halo + rapid.IntRange(0, 2).Draw(t, "more")
+		}
+		axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
+		own := halo // what each part has more, at both ends
+		if inside {
+			own = 0
+		}
+		f := Axis(axis, counts[axis], own)
+		cut := func(k int) bool { return k == axis }
+		if rank > 1 && rapid.Bool().Draw(t, "tiles") {
+			f, cut = TilesN(counts, own), func(int) bool { return true }
+		}
+		if inside {
+			f = Inside(halo, f)
+		}
+		count := make([]int, d.Len())
+		s, err := f.Split(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(d); err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Parts {
+			p := s.Parts[i]
+			for k := range rank {
+				if cut(k) {
+					p.Lo[k] += own
+					p.Hi[k] -= own
+				}
+			}
+			part := p.Desc(d)
+			slices, err := Pick(rapid.IntRange(0, rank-1).Draw(t, "pick")).Split(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range slices.Parts {
+				for _, n := range numbers(slices.Parts[j].Desc(part)) {
+					count[n]++
+				}
+			}
+		}
+		for n, got := range count {
+			want := 1
+			for k, at := rank-1, n; k >= 0; k-- {
+				if i := at % d.Dim[k]; cut(k) && (i < halo || i >= d.Dim[k]-halo) {
+					want = 0
+				}
+				at /= d.Dim[k]
+			}
+			if got != want {
+				t.Fatalf("element %d is inside %d parts, want %d", n, got, want)
+			}
+		}
+	})
+}
+
+// numbers are the places of the elements of d in its root, row by row.
+func numbers(d iface.Desc) []int {
+	base, step := d.Number()
+	out := []int{base}
+	for k := range int(d.Rank) {
+		var next []int
+		for _, at := range out {
+			for i := range d.Dim[k] {
+				next = append(next, at+i*step[k])
+			}
+		}
+		out = next
+	}
+	return out
 }
 
 func TestEqualParts(t *testing.T) {

@@ -1,10 +1,12 @@
 package filter
 
-// The filters: blocks, halves, rows, cols and axis, which cut along one axis; tiles; pick.
+// The filters: those that cut along one axis or along all of them, and pick.
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -16,57 +18,44 @@ func Blocks(p int) Filter { return BlocksHalo(p, 0) }
 func BlockSizes(sizes []int) Filter { return BlockSizesHalo(sizes, 0) }
 
 // Halves splits a vector in two, the first part one longer when n is odd.
-func Halves() Filter {
-	return &slabs{name: "halves", kind: iface.Vector, cut: cut{arg: "p", p: 2, unit: "elements"}}
-}
+func Halves() Filter { return &slabs{"halves", 1, 0, cut{p: 2}} }
 
 // BlocksHalo splits the n-2·halo elements inside a vector into p parts, each
 // with halo elements more on both sides.
-func BlocksHalo(p, halo int) Filter {
-	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "elements"}}
-}
+func BlocksHalo(p, halo int) Filter { return &slabs{"blocks", 1, 0, equal(p, halo)} }
 
 // BlockSizesHalo is BlocksHalo with the sizes of the insides given.
 func BlockSizesHalo(sizes []int, halo int) Filter {
-	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "elements"}}
+	return &slabs{"blocks", 1, 0, explicit(sizes, halo)}
 }
 
 // Rows splits a matrix into p slabs of rows, each with halo rows more above
 // and below; the rows inside are shared out as Blocks does.
-func Rows(p, halo int) Filter {
-	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "rows"}}
-}
+func Rows(p, halo int) Filter { return &slabs{"rows", 2, 0, equal(p, halo)} }
 
 // RowSizes is Rows with the numbers of rows inside given.
-func RowSizes(sizes []int, halo int) Filter {
-	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "rows"}}
-}
+func RowSizes(sizes []int, halo int) Filter { return &slabs{"rows", 2, 0, explicit(sizes, halo)} }
 
 // Cols splits a matrix into p strips of columns, each with halo columns more
 // on the left and right.
-func Cols(p, halo int) Filter {
-	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "columns"}}
-}
+func Cols(p, halo int) Filter { return &slabs{"cols", 2, 1, equal(p, halo)} }
 
 // ColSizes is Cols with the numbers of columns inside given.
-func ColSizes(sizes []int, halo int) Filter {
-	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "columns"}}
-}
+func ColSizes(sizes []int, halo int) Filter { return &slabs{"cols", 2, 1, explicit(sizes, halo)} }
 
-// Axis splits a block along axis k, counted from 0, into p slabs, each with halo
-// planes more on both sides; the planes inside are shared out as Blocks does.
-func Axis(k, p, halo int) Filter {
-	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{arg: "p", p: p, halo: halo, border: halo, unit: "planes"}}
-}
+// Axis splits data along axis k, counted from 0, into p slabs, each with halo indices
+// more on both sides; those inside are shared out as Blocks does.
+func Axis(k, p, halo int) Filter { return &slabs{"axis", 0, k, equal(p, halo)} }
 
-// AxisSizes is Axis with the numbers of planes inside given.
+// AxisSizes is Axis with the numbers of indices inside given.
 func AxisSizes(k int, sizes []int, halo int) Filter {
-	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{sizes: own(sizes), halo: halo, border: halo, unit: "planes"}}
+	return &slabs{"axis", 0, k, explicit(sizes, halo)}
 }
 
+// slabs cuts along one axis.
 type slabs struct {
 	name string
-	kind iface.Kind
+	rank int // of the data; 0: any with an index
 	axis int
 	cut  cut
 }
@@ -76,14 +65,15 @@ func (f *slabs) Name() string { return f.name }
 func (f *slabs) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
 
 func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
-	if e := wantKind(f.name, parent, f.kind); e != nil {
+	if e := wantRank(f.name, parent, f.rank); e != nil {
 		return nil, nil, e
 	}
+	unit := unitOf(&parent, f.axis)
 	if rank := int(parent.Rank); f.axis < 0 || f.axis >= rank {
-		return nil, nil, fail(BadAxis, f.name, "k", f.cut.unit, f.axis, rank-1,
-			"`%s` got axis %d, and the axes of a %v are 0 to %d", f.name, f.axis, parent.Kind, rank-1)
+		return nil, nil, fail(BadAxis, f.name, "k", unit, f.axis, rank-1,
+			"`%s` got axis %d, and a %v has %s", f.name, f.axis, parent.Kind, axes(rank))
 	}
-	n, at, e := f.cut.parts(f.name, parent.Dim[f.axis])
+	n, at, e := f.cut.parts(f.name, "p", unit, parent.Dim[f.axis])
 	if e != nil {
 		return nil, nil, e
 	}
@@ -95,66 +85,116 @@ func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	}, nil
 }
 
-var plural = map[iface.Kind]string{
-	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
-	iface.Block: "blocks",
+// axes writes the numbers of the axes of data with rank indices.
+func axes(rank int) string {
+	if rank == 1 {
+		return "axis 0 only"
+	}
+	return fmt.Sprintf("axes 0 to %d", rank-1)
 }
 
-func wantKind(name string, parent iface.Desc, kind iface.Kind) *Error {
-	if parent.Kind == kind {
+// unitOf returns what is counted along an axis of the data: "rows" of a matrix.
+func unitOf(d *iface.Desc, axis int) string {
+	switch d.Rank {
+	case 0, 1:
+		return "elements"
+	case 2:
+		return [...]string{"rows", "columns"}[axis&1]
+	}
+	return "planes"
+}
+
+var plural = map[iface.Kind]string{
+	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
+	iface.Block: "blocks", iface.Tensor: "tensors",
+}
+
+// wantRank reports that parent has not rank indices, or none if rank is 0.
+func wantRank(name string, parent iface.Desc, rank int) *Error {
+	if n := int(parent.Rank); rank == 0 && n > 0 || rank > 0 && n == rank {
 		return nil
 	}
+	if rank == 0 {
+		return fail(WrongKind, name, "", "elements", int(parent.Kind), 1,
+			"`%s` needs data with an index, and the data is a %v", name, &parent)
+	}
+	kind := iface.KindOf(rank)
 	return fail(WrongKind, name, "", "elements", int(parent.Kind), int(kind),
 		"`%s` splits %s, and the data is a %v", name, plural[kind], &parent)
 }
 
-// Tiles: a matrix cut along both axes.
+// Tiles: data cut along all of its axes.
 
 // Tiles splits a matrix into p rows of q tiles, indexed [i, j]. With a halo
 // the matrix carries a border of that width on all four sides, and so does
 // every tile.
-func Tiles(p, q, halo int) Filter {
-	return &tiles{
-		rows: cut{arg: "p", p: p, halo: halo, border: halo, unit: "rows"},
-		cols: cut{arg: "q", p: q, halo: halo, border: halo, unit: "columns"},
+func Tiles(p, q, halo int) Filter { return TilesN([]int{p, q}, halo) }
+
+// TilesN splits data along all of its axes, into counts[k] parts along axis k: a matrix
+// with two counts, as Tiles does, a block with three. Parts are indexed by one number for
+// each axis. With a halo the data carries a border of that width at both ends of
+// each axis, and so does every part.
+func TilesN(counts []int, halo int) Filter {
+	f := &tiles{cuts: make([]cut, len(counts))}
+	for k, p := range counts {
+		f.cuts[k] = equal(p, halo)
 	}
+	return f
 }
 
-type tiles struct{ rows, cols cut }
+type tiles struct{ cuts []cut } // one for each axis
 
 func (f *tiles) Name() string { return "tiles" }
 
 func (f *tiles) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
 
+// countNames are the names of the numbers of parts along each axis.
+var countNames = [iface.MaxRank]string{"p", "q", "r", "s"}
+
 func (f *tiles) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
-	if e := wantKind("tiles", parent, iface.Matrix); e != nil {
-		return nil, nil, e
+	rank := len(f.cuts)
+	switch {
+	case int(parent.Rank) < 2:
+		return nil, nil, fail(WrongKind, "tiles", "", "elements", int(parent.Kind), int(iface.Matrix),
+			"`tiles` splits matrices and data of more indices, and the data is a %v", &parent)
+	case int(parent.Rank) != rank:
+		return nil, nil, fail(BadAxis, "tiles", "", "elements", rank, int(parent.Rank),
+			"`tiles` takes a number of parts for each axis, and got %d for a %v", rank, &parent)
 	}
-	// Both are checked before either is built, so that p·q is in bounds.
-	if e := f.rows.check("tiles", parent.Dim[0]); e != nil {
-		return nil, nil, e
+	// All are checked before any is built, so that the product is in bounds.
+	for k := range f.cuts {
+		if e := f.cuts[k].check("tiles", countNames[k], unitOf(&parent, k), parent.Dim[k]); e != nil {
+			return nil, nil, e
+		}
 	}
-	if e := f.cols.check("tiles", parent.Dim[1]); e != nil {
-		return nil, nil, e
+	n, dims := 1, make([]int, rank)
+	for k := rank - 1; k >= 0; k-- {
+		p := f.cuts[k].p
+		if dims[k] = p; p > MaxParts/n {
+			var all []string
+			for j := range f.cuts {
+				all = append(all, fmt.Sprint(f.cuts[j].p))
+			}
+			return nil, nil, fail(TooManyParts, "tiles", countNames[k], unitOf(&parent, k), p, MaxParts/n,
+				"`tiles` makes at most %d parts, and got %s", MaxParts, strings.Join(all, " x "))
+		}
+		n *= p
 	}
-	p, q := f.rows.p, f.cols.p
-	if p > MaxParts/q {
-		return nil, nil, fail(TooManyParts, "tiles", "p", "rows", p, MaxParts/q,
-			"`tiles` makes at most %d parts, and got %d x %d", MaxParts, p, q)
+	var at [iface.MaxRank]func(int) span
+	for k := range f.cuts {
+		_, spans, e := f.cuts[k].parts("tiles", countNames[k], unitOf(&parent, k), parent.Dim[k])
+		if e != nil {
+			return nil, nil, e
+		}
+		at[k] = spans
 	}
-	_, rows, e := f.rows.parts("tiles", parent.Dim[0])
-	if e != nil {
-		return nil, nil, e
-	}
-	_, cols, e := f.cols.parts("tiles", parent.Dim[1])
-	if e != nil {
-		return nil, nil, e
-	}
-	return []int{p, q}, func(i int, t *Part) {
-		r, c := rows(i/q), cols(i%q)
+	return dims, func(i int, t *Part) {
 		*t = Part{Drop: -1}
-		t.Lo[0], t.Hi[0] = r.lo, r.hi
-		t.Lo[1], t.Hi[1] = c.lo, c.hi
+		for k := rank - 1; k >= 0; k-- {
+			s := at[k](i % dims[k])
+			t.Lo[k], t.Hi[k] = s.lo, s.hi
+			i /= dims[k]
+		}
 	}, nil
 }
 
@@ -174,10 +214,11 @@ func Inside(k int, f Filter) Filter {
 			return &in
 		}
 	case *tiles:
-		in := *f
-		in.rows.border, in.rows.inside = k, true
-		in.cols.border, in.cols.inside = k, true
-		return &in
+		in := &tiles{cuts: slices.Clone(f.cuts)}
+		for a := range in.cuts {
+			in.cuts[a].border, in.cuts[a].inside = k, true
+		}
+		return in
 	}
 	return borderless{f}
 }
@@ -282,8 +323,8 @@ func (w *within) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 // Pick: slices of one axis, one rank lower.
 
 // Pick makes one part of every index along axis k: part i is the slice at
-// index i. Parts of a block are matrices, parts of a matrix vectors, parts of a
-// vector variables.
+// index i. Parts of a tensor are blocks, parts of a block matrices, parts of a matrix
+// vectors, parts of a vector variables.
 func Pick(axis int) Filter { return &pick{axis: axis, all: true} }
 
 // PickRange is Pick for the indices a ≤ i < b: part i is the slice at index a+i.
@@ -299,14 +340,13 @@ func (f *pick) Name() string { return "pick" }
 func (f *pick) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
 
 func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
-	rank := int(parent.Rank)
-	if rank < 1 {
-		return nil, nil, fail(WrongKind, "pick", "", "elements", int(parent.Kind), 1,
-			"`pick` needs data with an index, and the data is a %v", &parent)
+	if e := wantRank("pick", parent, 0); e != nil {
+		return nil, nil, e
 	}
+	rank := int(parent.Rank)
 	if f.axis < 0 || f.axis >= rank {
 		return nil, nil, fail(BadAxis, "pick", "k", "elements", f.axis, rank-1,
-			"`pick` got axis %d, and the axes of a %v are 0 to %d", f.axis, &parent, rank-1)
+			"`pick` got axis %d, and a %v has %s", f.axis, parent.Kind, axes(rank))
 	}
 	n := parent.Dim[f.axis]
 	a, b := f.a, f.b
@@ -343,38 +383,43 @@ func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 
 // cut is a rule for one axis.
 type cut struct {
-	arg   string // name of the argument p: "p", or "q" for the columns of tiles
 	p     int
 	sizes []int // nil: p equal parts
 	halo  int
-	unit  string // what is counted along the axis
 
 	border int  // at both ends of the axis: what is between is shared out
 	inside bool // border is that of Inside, and not the halo
 }
 
+// equal returns the rule for p nearly equal parts.
+func equal(p, halo int) cut { return cut{p: p, halo: halo, border: halo} }
+
+// explicit returns the rule for parts of given sizes.
+func explicit(sizes []int, halo int) cut { return cut{sizes: own(sizes), halo: halo, border: halo} }
+
 // span is a half-open interval.
 type span struct{ lo, hi int }
 
-// check reports what is wrong with the rule for an axis of n elements.
-func (c *cut) check(name string, n int) *Error {
+// check reports what is wrong with the rule for an axis of n elements, which are called
+// unit; arg is the argument with the number of parts.
+func (c *cut) check(name, arg, unit string, n int) *Error {
 	if c.halo < 0 {
-		return fail(BadHalo, name, "halo", c.unit, c.halo, 0, "`%s` needs a halo of 0 or more, and got %d", name, c.halo)
+		return fail(BadHalo, name, "halo", unit, c.halo, 0, "`%s` needs a halo of 0 or more, and got %d", name, c.halo)
 	}
 	if c.inside {
 		switch {
 		case c.border < 0:
-			return fail(BadHalo, name, "inside", c.unit, c.border, 0, "`%s` needs an `inside` of 0 or more, and got %d", name, c.border)
+			return fail(BadHalo, name, "inside", unit, c.border, 0, "`%s` needs an `inside` of 0 or more, and got %d", name, c.border)
 		case c.border < c.halo:
-			return fail(BadHalo, name, "halo", c.unit, c.halo, c.border, "a halo of %d does not fit into a border of %d", c.halo, c.border)
+			return fail(BadHalo, name, "halo", unit, c.halo, c.border, "a halo of %d does not fit into a border of %d", c.halo, c.border)
 		case c.border > n/2:
-			return fail(BadHalo, name, "inside", c.unit, c.border, n/2,
-				"a border of %d at both ends does not fit into %s", c.border, count(n, c.unit))
+			return fail(BadHalo, name, "inside", unit, c.border, n/2,
+				"a border of %d at both ends does not fit into %s", c.border, count(n, unit))
 		}
 	}
 	if c.border > n/2 {
-		return fail(BadHalo, name, "halo", c.unit, c.halo, n/2,
-			"a halo of %d on both ends does not fit into %s", c.halo, count(n, c.unit))
+		return fail(BadHalo, name, "halo", unit, c.halo, n/2,
+			"a halo of %d on both ends does not fit into %s", c.halo, count(n, unit))
 	}
 	in := n - 2*c.border
 	tail := ""
@@ -384,29 +429,29 @@ func (c *cut) check(name string, n int) *Error {
 	case c.border > 0:
 		tail = " inside the halo"
 	}
-	inside := count(in, c.unit) + tail
+	inside := count(in, unit) + tail
 	if c.sizes == nil {
 		switch {
 		case c.p < 1:
-			return fail(NoParts, name, c.arg, c.unit, c.p, 1, "`%s` needs 1 part or more, and got %d", name, c.p)
+			return fail(NoParts, name, arg, unit, c.p, 1, "`%s` needs 1 part or more, and got %d", name, c.p)
 		case c.p > in:
-			return fail(TooManyParts, name, c.arg, c.unit, c.p, in, "`%s` cannot make %s of %s", name, count(c.p, "parts"), inside)
+			return fail(TooManyParts, name, arg, unit, c.p, in, "`%s` cannot make %s of %s", name, count(c.p, "parts"), inside)
 		case c.p > MaxParts:
-			return fail(TooManyParts, name, c.arg, c.unit, c.p, MaxParts, "`%s` makes at most %d parts, and got %d", name, MaxParts, c.p)
+			return fail(TooManyParts, name, arg, unit, c.p, MaxParts, "`%s` makes at most %d parts, and got %d", name, MaxParts, c.p)
 		}
 		return nil
 	}
 	if len(c.sizes) == 0 {
-		return fail(NoParts, name, "sizes", c.unit, 0, 1, "`%s` needs 1 part or more, and `sizes` is empty", name)
+		return fail(NoParts, name, "sizes", unit, 0, 1, "`%s` needs 1 part or more, and `sizes` is empty", name)
 	}
 	if len(c.sizes) > MaxParts {
-		return fail(TooManyParts, name, "sizes", c.unit, len(c.sizes), MaxParts,
+		return fail(TooManyParts, name, "sizes", unit, len(c.sizes), MaxParts,
 			"`%s` makes at most %d parts, and got %d sizes", name, MaxParts, len(c.sizes))
 	}
 	sum := 0
 	for i, s := range c.sizes {
 		if s < 1 {
-			e := fail(BadSize, name, "sizes", c.unit, s, 1, "part %d of `%s` has size %d; each size is 1 or more", i, name, s)
+			e := fail(BadSize, name, "sizes", unit, s, 1, "part %d of `%s` has size %d; each size is 1 or more", i, name, s)
 			e.Index = i
 			return e
 		}
@@ -417,7 +462,7 @@ func (c *cut) check(name string, n int) *Error {
 		sum += s
 	}
 	if sum != in {
-		return fail(SumMismatch, name, "sizes", c.unit, sum, in, "the parts cover %d of %s%s", sum, count(in, c.unit), tail)
+		return fail(SumMismatch, name, "sizes", unit, sum, in, "the parts cover %d of %s%s", sum, count(in, unit), tail)
 	}
 	return nil
 }
@@ -425,8 +470,8 @@ func (c *cut) check(name string, n int) *Error {
 // parts cuts 0..n and returns the number of parts and what the i-th one is. With a
 // border of b the parts share out the n-2b elements inside, and each has the halo more on
 // both sides.
-func (c *cut) parts(name string, n int) (int, func(i int) span, *Error) {
-	if e := c.check(name, n); e != nil {
+func (c *cut) parts(name, arg, unit string, n int) (int, func(i int) span, *Error) {
+	if e := c.check(name, arg, unit, n); e != nil {
 		return 0, nil, e
 	}
 	more := 2 * c.halo

@@ -2,6 +2,7 @@ package format
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -52,6 +53,46 @@ func TestBlockRoundTrip(t *testing.T) {
 				t.Errorf("%s: place %d is %d, want %d", name, i, v, want)
 			}
 		}
+	}
+}
+
+// TestTensorFiles: tensors are saved and loaded like blocks.
+func TestTensorFiles(t *testing.T) {
+	tensor := func(x []int32, ld0, ld1, ld2 int) *iface.Buffer {
+		return &iface.Buffer{Desc: iface.Desc{Kind: iface.Tensor, Elem: iface.I32, Rank: 4, Dim: [iface.MaxRank]int{2, 3, 2, 2}},
+			Ptr: unsafe.Pointer(unsafe.SliceData(x)), Stride: [iface.MaxRank]int{ld0, ld1, ld2, 1}}
+	}
+	from := slices.Repeat([]int32{-1}, 60)
+	other := make([]int32, 24)
+	for n := range int32(24) {
+		i, j, k, l := n/12, n/4%3, n/2%2, n%2
+		from[i*30+j*8+k*3+l] = n
+		other[i+2*j+6*k+12*l] = n
+	}
+	fsys := newFS("fortran.npy", npyFile("<i4", "True", "(2, 3, 2, 2)", other, false))
+	for _, name := range []string{"x.npy", "x.bin", "fortran.npy"} {
+		if name != "fortran.npy" {
+			if err := Save(fsys, name, tensor(from, 30, 8, 3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in, err := Open(fsys, name, Want{Kind: iface.Tensor, Elem: iface.I32, Dims: []int{2, 3, 2, 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := make([]int32, 24)
+		if err := in.Fill(tensor(to, 12, 4, 2)); err != nil || !slices.Equal(to, count(24)) {
+			t.Errorf("%s: %v %v", name, to, err)
+		}
+	}
+	refused(t, fsys, "x.npy", iface.Block, iface.F64, nil, "x.npy, byte 10: expected block[f64], found size 2 x 3 x 2 x 2")
+	refused(t, fsys, "x.npy", iface.Tensor, iface.F64, []int{2, 3, 2, 3}, "x.npy, byte 10: expected tensor[f64] 2 x 3 x 2 x 3, found size 2 x 3 x 2 x 2")
+	if err := Save(fsys, "x.png", tensor(from, 30, 8, 3)); err == nil || !strings.Contains(err.Error(), "a tensor is no image") {
+		t.Error(err)
+	}
+	err := Save(fsys, "x.csv", tensor(from, 30, 8, 3))
+	if want := "x.csv: a `.csv` file holds no tensor; a tensor is saved in `.npy`, `.npz` or `.bin`"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -9,7 +9,7 @@
 // one-dimensional data and two-dimensional data of one row or one column; a
 // variable takes data of one element; a matrix takes two-dimensional data. A
 // block takes three-dimensional data, which .npy, .npz and .bin hold, and images in
-// colour: rows x columns x 3 or 4.
+// colour: rows x columns x 3 or 4. A tensor takes four-dimensional data.
 //
 //	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
 //	…                                // in.Dims: allocate a buffer of this size
@@ -110,14 +110,14 @@ func Refusal(name string, kind iface.Kind, elem iface.Elem, save bool) (why, ins
 			return fmt.Sprintf("`%s` cannot be the name of an array in an `.npz` file", part), "use letters and digits, as in `" + strings.TrimSuffix(name, part) + "x`"
 		}
 	case ".csv", ".mtx":
-		if kind == iface.Block {
-			return "a `" + suffix + "` file holds no block", "a block is " + verb + " `.npy`, `.npz` or `.bin`"
+		if kind.Rank() > 2 {
+			return fmt.Sprintf("a `%s` file holds no %v", suffix, kind), fmt.Sprintf("a %v is %s `.npy`, `.npz` or `.bin`", kind, verb)
 		}
 	case ".png", ".pgm":
 		switch {
 		case kind == iface.Block && suffix == ".pgm":
 			return "a `.pgm` file is grey and holds no block", "an image in colour is " + verb + " `.png`"
-		case save && (kind == iface.Vector || kind == iface.Variable):
+		case kind == iface.Tensor || save && (kind == iface.Vector || kind == iface.Variable):
 			return fmt.Sprintf("a %v is no image", kind), "an image is a matrix, or a block of rows x columns x 3 or 4"
 		case save && elem != iface.NoElem && elem != iface.U8 && elem != iface.U16:
 			return fmt.Sprintf("a `%s` file has elements of u8 or u16, and these are %v", suffix, elem), "scale and round the elements into data of u8 or u16 first"
@@ -128,7 +128,7 @@ func Refusal(name string, kind iface.Kind, elem iface.Elem, save bool) (why, ins
 
 // Want describes the data that a file shall become.
 type Want struct {
-	Kind iface.Kind // Variable, Vector, Matrix or Block
+	Kind iface.Kind // Variable, Vector, Matrix, Block or Tensor
 	Elem iface.Elem
 	Dims []int // sizes that the file must have; nil: those it has (.bin needs them)
 	// Most is how many elements Open takes of a file that tells its sizes by its end
@@ -298,9 +298,7 @@ func (in *Input) shape(dims ...int) *Error {
 		out = []int{}
 	case in.want.Kind == iface.Vector && (len(dims) == 1 || len(dims) == 2 && (dims[0] == 1 || dims[1] == 1)):
 		out = []int{n}
-	case in.want.Kind == iface.Matrix && len(dims) == 2:
-		out = dims
-	case in.want.Kind == iface.Block && len(dims) == 3:
+	case in.want.Kind.Rank() > 1 && len(dims) == in.want.Kind.Rank():
 		out = dims
 	default:
 		return &Error{Want: in.want.String(), Got: sizes(dims)}

@@ -19,11 +19,12 @@ const (
 	Variable
 	Vector
 	Matrix
-	Void // no bytes: ordering only
-	Block
+	Void   // no bytes: ordering only
+	Block  // three indices
+	Tensor // four indices
 )
 
-var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block"}
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor"}
 
 // String returns the name of k in the language.
 func (k Kind) String() string {
@@ -42,6 +43,8 @@ func (k Kind) Rank() int {
 		return 2
 	case Block:
 		return 3
+	case Tensor:
+		return 4
 	}
 	return 0
 }
@@ -55,8 +58,15 @@ func (k Kind) Sizes() []string {
 		return []string{"rows", "cols"}
 	case Block:
 		return []string{"nx", "ny", "nz"}
+	case Tensor:
+		return []string{"n0", "n1", "n2", "n3"}
 	}
 	return nil
+}
+
+// KindOf returns the kind of data with rank indices, from 0 to MaxRank.
+func KindOf(rank int) Kind {
+	return [...]Kind{Variable, Vector, Matrix, Block, Tensor}[rank]
 }
 
 // Desc describes the data of one handle: kind, element type, sizes, and where
@@ -65,7 +75,7 @@ type Desc struct {
 	Kind Kind
 	Elem Elem
 	Rank int8
-	Dim  [MaxRank]int // sizes; a matrix is rows, cols, a block nx, ny, nz
+	Dim  [MaxRank]int // sizes; see Kind.Sizes
 	Off  [MaxRank]int // place of element 0 in the root datum, along the axes the handle kept
 
 	// Base and Step number the elements in the root datum, row-major over its
@@ -187,7 +197,7 @@ func Line[T Go](b *Buffer, i int) []T {
 }
 
 // LineAt returns the line of b at the indices before the last one, without a copy: of a
-// block at (x, y), of a matrix at (i), of a vector at (). ok is false when there is no such
+// tensor at (i, j, k), of a block at (x, y), of a matrix at (i), of a vector at (). ok is false when there is no such
 // line. It panics when T has not the size of b's elements.
 func LineAt[T Go](b *Buffer, idx ...int) (line []T, ok bool) {
 	if len(idx) != max(0, int(b.Rank)-1) {
