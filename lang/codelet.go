@@ -341,7 +341,7 @@ func kindsOf(c *engine.Codelet) []string {
 
 // CPUFunc gives an implementation as a plain Go function with one parameter for
 // each of the signature, in its order: a vector is []T, a variable *T, a matrix
-// engine.Mat[T], a block Buffer[T], which does for all data; an element-typed scalar is T
+// engine.Mat[T], a block or tensor Buffer[T], which does for all data; an element-typed scalar is T
 // itself, int is int64 or int, float is float64, bool and string themselves; void operands
 // are left out. The function may take a context.Context first, and may return an error.
 // Types are checked here. Signatures with type parameters need CPU instead.
@@ -429,7 +429,7 @@ func goTypeName(p *types.Param) string {
 		return fmt.Sprintf("*%v", e)
 	case types.Matrix:
 		return fmt.Sprintf("engine.Mat[%v] or lang.Buffer[%v]", e, e)
-	case types.Block, types.Dense:
+	case types.Block, types.Tensor, types.Dense:
 		return fmt.Sprintf("lang.Buffer[%v]", e)
 	case types.Elem:
 		return e.String()

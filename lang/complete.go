@@ -378,7 +378,7 @@ func firstLine(s string) string {
 // Completion of what data is made of: types, elements, filters.
 
 // holdsElements are the types behind which the type of elements is written in brackets.
-var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "csr": true, "dense": true, "array": true}
+var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "tensor": true, "csr": true, "dense": true, "array": true}
 
 func typeWords() []Completion { return entries(vocab.TypeNames, "type") }
 

@@ -90,6 +90,42 @@ func BlockOf[T Elem](s []T, nx, ny, nz, ldx, ldy int, opts ...DataOption) (*Data
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
 }
 
+// TensorOf makes s the home memory of a tensor with the sizes dims: element (i, j, k, l) is
+// s[i*step[0] + j*step[1] + k*step[2] + l]. A zero in step stands for nothing between
+// neighbours along that index.
+func TensorOf[T Elem](s []T, dims [4]int, step [3]int, opts ...DataOption) (*Data, error) {
+	all, fits, empty := dims[3], true, dims[3] == 0
+	for _, n := range dims {
+		if n < 0 {
+			return nil, fmt.Errorf("lang: TensorOf: %d is not a size; sizes must not be negative", n)
+		}
+	}
+	for k := 2; k >= 0; k-- {
+		side := all // by side
+		if k < 2 && fits && !empty {
+			if dims[k+1] > math.MaxInt/step[k+1] {
+				fits = false
+			}
+			side = dims[k+1] * step[k+1]
+		}
+		if step[k] == 0 {
+			step[k] = max(1, side)
+		}
+		if fits && !empty && step[k] < side {
+			return nil, fmt.Errorf("lang: TensorOf: step[%d] is %d, below %d; elements would overlap", k, step[k], side)
+		}
+		empty = empty || dims[k] == 0
+		if fits && !empty {
+			all, fits = extent(dims[k], step[k], all)
+		}
+	}
+	if !empty && (!fits || all > len(s)) {
+		return nil, fmt.Errorf("lang: TensorOf: the slice has %d elements, too few for sizes %v with steps %v", len(s), dims, step)
+	}
+	return newData(interp.Binding{Kind: iface.Tensor, Elem: iface.ElemOf[T](), Dims: dims[:], Step: step[:],
+		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
+}
+
 // extent is the number of elements from the first of n runs to the last element of
 // the last; false: more than an int holds.
 func extent(n, apart, run int) (int, bool) {
@@ -103,7 +139,7 @@ func extent(n, apart, run int) (int, bool) {
 }
 
 // Sizes describes data for plans, without memory: a variable for no size, a vector
-// for one, a matrix (rows, columns) for two, a block for three. Program.Plan takes it wherever it takes
+// for one, a matrix (rows, columns) for two, a block for three, a tensor for four. Program.Plan takes it wherever it takes
 // data; Run does not. Extern variables need nothing at all in plans.
 func Sizes[T Elem](dims ...int) *Data {
 	b := interp.Binding{Elem: iface.ElemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
@@ -116,6 +152,8 @@ func Sizes[T Elem](dims ...int) *Data {
 		b.Kind, b.LD = iface.Matrix, dims[1]
 	case 3:
 		b.Kind = iface.Block
+	case 4:
+		b.Kind = iface.Tensor
 	}
 	return newData(b, nil)
 }
@@ -211,7 +249,8 @@ func (a *Access[T]) Row(i int) []T {
 }
 
 // Line returns the elements along the last index where the others are idx, the
-// memory itself: Line(x, y) of a block, Line(i) of a matrix, Line() of a vector. It
+// memory itself: Line(i, j, k) of a tensor,
+// Line(x, y) of a block, Line(i) of a matrix, Line() of a vector. It
 // is nil after Release, and for a line that does not exist.
 func (a *Access[T]) Line(idx ...int) []T {
 	if !a.held() {

@@ -3,6 +3,7 @@ package lang_test
 import (
 	"errors"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -138,6 +139,78 @@ func TestBlockOfWrong(t *testing.T) {
 		{1 << (bits.UintSize - 24), 1 << (bits.UintSize - 24), 1 << (bits.UintSize - 24), 0, 0, "too few"},
 	} {
 		_, err := lang.BlockOf(s, c.nx, c.ny, c.nz, c.ldx, c.ldy)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestTensorOf: a script uses a tensor of the host as a whole, by tiles and by blocks, and
+// a kernel of the host gets its lines.
+func TestTensorOf(t *testing.T) {
+	add := lang.Must(lang.NewCodelet("add(t: RW tensor[f64], up: f64)", lang.CPUFunc(func(t lang.Buffer[float64], up float64) {
+		s := t.Shape()
+		for n := range s[0] * s[1] * s[2] {
+			line := t.Line(n/s[2]/s[1], n/s[2]%s[1], n%s[2])
+			for l := range line {
+				line[l] += up * float64(t.Offset(3)+l)
+			}
+		}
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{add}}))
+	prog, ds := comp.Compile(t.Context(), "t.spu", []byte(`
+extern t: tensor[f64]
+extern codelet add(t: RW tensor[f64], up: f64)
+codelet twice(b: RW block[f64]) { each i, j, k in b { b[i, j, k] *= 2.0 } }
+partition tiles = t by tiles(1, 2, 1, 2)
+partition blocks = t by pick(2)
+insert add(RW tiles[0, 1, 0, 1], 100)
+insert twice(RW blocks[0])
+`))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+	dims, step := [4]int{2, 3, 2, 4}, [3]int{40, 12, 5}
+	mem := slices.Repeat([]float64{-1}, 40+2*12+5+4)
+	want := slices.Clone(mem)
+	for n := range 2 * 3 * 2 * 4 {
+		i, j, k, l := n/24, n/8%3, n/4%2, n%4
+		v, at := float64(n), i*40+j*12+k*5+l
+		mem[at] = v
+		if j == 2 && l >= 2 {
+			v += 100 * float64(l)
+		}
+		if k == 0 {
+			v *= 2
+		}
+		want[at] = v
+	}
+	inst, err := prog.Run(t.Context(), rt, lang.Bind("t", lang.Must(lang.TensorOf(mem, dims, step))))
+	if err == nil {
+		err = inst.Close()
+	}
+	if err != nil || !slices.Equal(mem, want) {
+		t.Fatalf("%v\ngot  %v\nwant %v", err, mem, want)
+	}
+	for _, c := range []struct {
+		n    int
+		dims [4]int
+		step [3]int
+		want string
+	}{
+		{48, [4]int{2, 3, 2, 4}, [3]int{}, ""},
+		{47, [4]int{2, 3, 2, 4}, [3]int{}, "47 elements, too few for sizes [2 3 2 4] with steps [24 8 4]"},
+		{73, [4]int{2, 3, 2, 4}, step, ""},
+		{72, [4]int{2, 3, 2, 4}, step, "too few"},
+		{99, [4]int{2, 3, 2, 4}, [3]int{0, 0, 3}, "step[2] is 3, below 4; elements would overlap"},
+		{99, [4]int{2, 3, 2, 4}, [3]int{23, 0, 0}, "step[0] is 23, below 24; elements would overlap"},
+		{99, [4]int{2, 3, -2, 4}, [3]int{}, "-2 is not a size"},
+		{0, [4]int{2, 0, 2, 4}, [3]int{}, ""},
+		{9, [4]int{math.MaxInt, math.MaxInt, 2, 4}, [3]int{}, "too few"},
+	} {
+		_, err := lang.TensorOf(make([]float64, c.n), c.dims, c.step)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v", c, err)
 		}

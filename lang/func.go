@@ -213,7 +213,7 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return &types.Type{Kind: types.Elem, Param: p}, nil
 		}
 		switch name {
-		case "variable", "vector", "matrix", "block", "csr", "dense", "list", "view":
+		case "variable", "vector", "matrix", "block", "tensor", "csr", "dense", "list", "view":
 			return nil, fmt.Errorf("%s needs what it holds in brackets: %s[f32]", name, name)
 		}
 		return nil, fmt.Errorf("%s is not a type that host code can use", name)
@@ -230,11 +230,11 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return nil, fmt.Errorf("a view holds handles, not %v", in)
 		}
 		return types.ViewOf(in), nil
-	case "variable", "vector", "matrix", "block", "csr", "dense":
+	case "variable", "vector", "matrix", "block", "tensor", "csr", "dense":
 		if in.Kind != types.Elem {
 			return nil, fmt.Errorf("%s[%v]: the bracket holds an element type such as f32", name, in)
 		}
-		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "csr": types.CSR, "dense": types.Dense}[name]
+		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR, "dense": types.Dense}[name]
 		return &types.Type{Kind: k, Elem: in.Elem, Param: in.Param}, nil
 	}
 	return nil, fmt.Errorf("%s[…] is not a type that host code can use", name)

@@ -471,7 +471,8 @@ func TestPlanWithoutData(t *testing.T) {
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float64](4))}, []string{"`x` is bound to a vector[f64]"}},
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16))}, []string{"`A` is bound to a vector[i16]"}},
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2))}, []string{"`A` is bound to a block[i16]"}},
-		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2))}, []string{`Bind("A")`, "[16 3 2 2]", "three (a block)"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2))}, []string{"`A` is bound to a tensor[i16]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2, 1))}, []string{`Bind("A")`, "[16 3 2 2 1]", "three (a block) or four (a tensor)"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](-1))}, []string{`Bind("x")`, "not negative"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](3))}, []string{"E0505"}}, // fewer elements than parts
 	} {

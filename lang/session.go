@@ -254,7 +254,7 @@ func (s *Session) Show(name string, lo, hi int) (string, error) {
 	return s.m.Show(context.Background(), name, lo, hi)
 }
 
-// ShowPart returns a part of a matrix or block, as text. spans has, for each index, the
+// ShowPart returns a part of a matrix, block or tensor, as text. spans has, for each index, the
 // first and the one behind the last. No element is left out; those not written yet are
 // shown as "?".
 func (s *Session) ShowPart(name string, spans ...[2]int) (string, error) {

@@ -176,11 +176,11 @@ func TestSessionComplete(t *testing.T) {
 		{"mat.c", "cols col0"},
 		{"tiles_of.", "count parts"},
 		{"partition mat by ti", "tiles"},
-		{"partition mat by ", "rows cols tiles stripes"},
-		{"partition v = value_x by ", "blocks halves pick"},
-		{"partition v = mat by rows(2) then ", "rows cols tiles pick stripes"},
-		{"partition v = mat by pick(0) then ", "blocks halves pick"},
-		{"partition w = tiles_of[0, 0] by ", "rows cols tiles pick stripes"},
+		{"partition mat by ", "rows cols tiles axis stripes"},
+		{"partition v = value_x by ", "blocks halves axis pick"},
+		{"partition v = mat by rows(2) then ", "rows cols tiles axis pick stripes"},
+		{"partition v = mat by pick(0) then ", "blocks halves axis pick"},
+		{"partition w = tiles_of[0, 0] by ", "rows cols tiles axis pick stripes"},
 		{"partition nowhere by ", "axis blocks cols halves pick rows stripes tiles"},
 		{"register y = vector[", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"},
 		{"register y = vector[f6", "f64"},
@@ -322,6 +322,7 @@ func TestSessionShowPart(t *testing.T) {
 	if _, err := s.Eval(t.Context(), `codelet clear(x: W matrix[f64]) { each i, j in x { x[i, j] = 0.5 } }
 register A = matrix[f64](20, 30, list = [float(i) for i in 0..600])
 register B = block[i32](3, 4, 5, fill = 7)
+register T = tensor[u8](2, 3, 4, 5, fill = 9)
 register C = matrix[f64](4, 4)
 partition C by tiles(2, 2)
 insert clear(W C[0, 1])
@@ -340,6 +341,8 @@ let k = 3`); err != nil {
 		{"A", [][2]int{{18, 50}, {3, 4}}, "matrix[f64] 2 x 1 at [18..20, 3..4] of 20 x 30:\n  543.0\n  573.0"},
 		{"A", [][2]int{{5, 5}, {0, 1}}, "matrix[f64] 0 x 1 at [5..5, 0..1] of 20 x 30:"},
 		{"B", [][2]int{{1, 3}, {0, 1}, {0, 2}}, "block[i32] 2 x 1 x 2 at [1..3, 0..1, 0..2] of 3 x 4 x 5:\n  x = 1:\n    7 7\n  x = 2:\n    7 7"},
+		{"T", [][2]int{{1, 2}, {1, 3}, {2, 3}, {3, 9}}, "tensor[u8] 1 x 2 x 1 x 2 at [1..2, 1..3, 2..3, 3..5] of 2 x 3 x 4 x 5:\n  [1, 1]:\n    9 9\n  [1, 2]:\n    9 9"},
+		{"T", [][2]int{{0, 1}, {3, 4}, {0, 1}, {0, 1}}, "there is no slab 3 of `T`: they count from 0 to 2"},
 		{"C", [][2]int{{1, 3}, {1, 4}}, "matrix[f64] 2 x 3 at [1..3, 1..4] of 4 x 4:\n  ? 0.5 0.5\n  ? ?   ?"},
 		{"D", [][2]int{{1, 2}, {0, 2}}, "matrix[f64] 1 x 2 at [1..2, 0..2] of 2 x 2:\n  ? ?"},
 		{"A", [][2]int{{20, 21}, {0, 1}}, "there is no row 20 of `A`: they count from 0 to 19"},

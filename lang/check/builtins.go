@@ -269,6 +269,8 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows` or `%s.cols`", c.text(x), c.text(x)))
 		case types.Block:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
+		case types.Tensor:
+			d.Help = append(d.Help, fmt.Sprintf("write `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` or `%[1]s.n3`", c.text(x)))
 		case types.CSR:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows`, `%s.cols` or `%s.nnz`", c.text(x), c.text(x), c.text(x)))
 		}

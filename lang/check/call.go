@@ -354,6 +354,8 @@ func Indices(n int) string {
 		return "two indices"
 	case 3:
 		return "three indices"
+	case 4:
+		return "four indices"
 	}
 	return fmt.Sprintf("%d indices", n)
 }

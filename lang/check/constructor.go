@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
@@ -138,7 +139,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	case absentKinds[name.Name]:
 		c.args(call)
 		d := c.err("E0705", name, fmt.Sprintf("data of kind `%s` is not part of this version", name.Name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, csr, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, tensor, csr, void")
 		return types.TInvalid
 	}
 	name.SetType(types.TNone)
@@ -172,7 +173,7 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	if name != nil && c.scope.Lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
-		kinds := []string{"variable", "vector", "matrix", "block", "csr", "void"}
+		kinds := []string{"variable", "vector", "matrix", "block", "tensor", "csr", "void"}
 		if best := vocab.ForeignKinds[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
@@ -224,7 +225,7 @@ func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.
 }
 
 // sizeNames are the names of the sizes by the name of the kind.
-var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes(), "csr": iface.Matrix.Sizes()}
+var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes(), "tensor": iface.Tensor.Sizes(), "csr": iface.Matrix.Sizes()}
 
 // constructorArgs checks sizes, fill, list, load, ld and reduce.
 func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type) {
@@ -437,13 +438,34 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		what := "how many rows it has"
 		if kind == "block" {
 			what = "how many planes and rows it has"
+		} else if kind == "tensor" {
+			what = "its sizes"
 		}
 		d.Help = append(d.Help, "a flat list does not show "+what+": write the sizes before it")
+	case kind == "tensor" && len(lack) < len(sizeNames[kind]) && c.otherRank(d, call, len(sizeNames[kind])-len(lack)):
 	case kind == "vector":
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(n)`, or give the data with `list =` or `load =`")
 	default:
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"("+strings.Join(sizeNames[kind], ", ")+")`, or give the data with `load =`")
 	}
+}
+
+// otherRank adds to d that data with n indices is of another kind than call makes, whose
+// sizes are without names.
+func (c *checker) otherRank(d *diag.Diagnostic, call *syntax.Call, n int) bool {
+	index, ok := call.Fn.(*syntax.Index)
+	if !ok || n < 1 || n > iface.MaxRank {
+		return false
+	}
+	for _, a := range call.Args[:n] {
+		if a.Name != nil {
+			return false
+		}
+	}
+	kind := iface.KindOf(n).String()
+	d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s[%s]%s`", Indices(n), kind, kind, c.argsText(index.Args), strings.TrimPrefix(c.text(call), c.text(call.Fn))))
+	d.Edit(c.f.At(index.X), kind)
+	return true
 }
 
 // Arguments of constructors that lack their names, or have names from elsewhere.

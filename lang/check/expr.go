@@ -636,7 +636,7 @@ func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Ty
 	if !data.IsHandle() {
 		data = y
 	}
-	index := map[types.Kind]string{types.Vector: "i", types.Matrix: "i, j", types.Block: "i, j, k"}[data.Kind]
+	index := map[types.Kind]string{types.Vector: "i", types.Matrix: "i, j", types.Block: "i, j, k", types.Tensor: "i, j, k, l"}[data.Kind]
 	both := x.Kind == y.Kind && x.Elem == y.Elem
 	if index == "" || data.Elem == 0 || !both && !x.IsNumber() && !y.IsNumber() || b.Op == "%" || b.Op == "//" || b.Op == "**" {
 		return false

@@ -177,10 +177,17 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		case types.Block:
 			help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
 			return
+		case types.Tensor:
+			help("its sizes are `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` and `%[1]s.n3`", x)
+			return
 		case types.CSR:
 			help("its sizes are `%s.rows`, `%s.cols` and `%s.nnz`", x, x, x)
 			return
 		case types.Array:
+			if t.Of != nil && t.Of.Kind == types.Tensor {
+				help("its sizes are `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` and `%[1]s.n3`", x)
+				return
+			}
 			if t.Of != nil && t.Of.Kind == types.Block {
 				help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
 				return
@@ -220,7 +227,7 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		help("strings have no methods: `len(s)` is the length, `+` joins, and an f-string holds values: `f\"n = {n:d}\"`")
 	case types.Vector, types.Matrix:
 		c.dataHabit(help, x, name, t)
-	case types.Block:
+	case types.Block, types.Tensor:
 		switch name {
 		case "save", "tofile", "write", "wait", "sync":
 			c.dataHabit(help, x, name, t)

@@ -50,7 +50,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.ints(e.Args)
 		c.countIndices(e)
 		return t.Of
-	case types.Vector, types.Matrix, types.Block, types.CSR:
+	case types.Vector, types.Matrix, types.Block, types.Tensor, types.CSR:
 		if c.slices(e) {
 			if whole {
 				c.slice(e, t)
@@ -134,7 +134,7 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 
 // onePart are, for each kind of data, a filter that makes one part of all of it and the
 // index of that part.
-var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}}
+var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.Tensor: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}}
 
 // slice checks x[a..b, c..d] after `partition`, where x is data of type t: the filters split
 // that box of x.
@@ -192,9 +192,8 @@ func ranges(n int) string {
 
 // wholeRanges are the ranges that are all of data x of type t: "0..x.rows, 0..x.cols".
 func wholeRanges(x string, t *types.Type) string {
-	names := map[types.Kind][]string{types.Vector: {"n"}, types.Matrix: {"rows", "cols"}, types.Block: {"nx", "ny", "nz"}}
 	var out []string
-	for _, n := range names[t.Kind] {
+	for _, n := range t.Data().Sizes() {
 		out = append(out, "0.."+x+"."+n)
 	}
 	return strings.Join(out, ", ")
@@ -261,16 +260,14 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 	want := 0
 	if t.Of != nil {
 		switch t.Of.Kind {
-		case types.Variable, types.Vector:
+		case types.Variable:
 			want = 1
-		case types.Matrix:
-			want = 2
-		case types.Block:
-			want = 3
 		case types.Void:
 			d := c.err("E0705", e, fmt.Sprintf("`%s` is void data and has no elements", c.text(e.X)))
 			d.Help = append(d.Help, "void data only orders tasks")
 			return types.TInvalid
+		default:
+			want = t.Of.Data().Rank()
 		}
 	}
 	if want != 0 && len(e.Args) != want {
@@ -282,6 +279,8 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[i, j]`", c.text(e.X)))
 		case types.Block:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[x, y, z]`", c.text(e.X)))
+		case types.Tensor:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[i, j, k, l]`", c.text(e.X)))
 		}
 		return types.TInvalid
 	}

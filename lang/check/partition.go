@@ -86,7 +86,7 @@ func dimsOf(s *syntax.Partition) int {
 		if e == nil || f.Obj != nil {
 			return -1
 		}
-		n += e.Dims
+		n += e.dims(f)
 	}
 	return n
 }
@@ -140,11 +140,11 @@ func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partitio
 	}
 	c.filterArgs(f, e, t)
 	if t == types.TInvalid {
-		return t, e.Dims
+		return t, e.dims(f)
 	}
 	if !e.splits(t.Kind) {
 		c.wrongKind(f, e.Splits, t, name, i > 0)
-		return types.TInvalid, e.Dims
+		return types.TInvalid, e.dims(f)
 	}
 	if e.Args != nil && e.Args[0].Name == "k" {
 		for i, a := range f.Args {
@@ -154,9 +154,9 @@ func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partitio
 		}
 	}
 	if e.Drops {
-		return e.PartOf(t), e.Dims
+		return e.PartOf(t), e.dims(f)
 	}
-	return t, e.Dims
+	return t, e.dims(f)
 }
 
 // axis reports a literal axis that data of type t has not.
@@ -184,8 +184,8 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 	var forms []string
 	for i := range FilterTable {
 		e := &FilterTable[i]
-		if e.splits(t.Kind) && !e.Drops {
-			for _, s := range strings.Split(e.Syntax, "  ") {
+		if e.splits(t.Kind) && !e.Drops && (e.Name != "axis" || t.Data().Rank() > 2) {
+			for _, s := range e.forms(t) {
 				forms = append(forms, "`"+strings.ReplaceAll(s, "(p)", "(n)")+"`")
 			}
 		}
@@ -194,7 +194,7 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
 		return
 	}
-	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.CSR: "csr matrices"}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.Tensor: "tensors", types.CSR: "csr matrices"}
 	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
 	switch name := f.Name.Name; {
 	case t.Kind == types.Vector && (name == "rows" || name == "cols"):
@@ -239,7 +239,7 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 			name = e.Args[i].Name
 		} else {
 			c.expr(a.Value)
-			d := c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, Arguments(positional(e))))
+			d := c.filterForm(a, e, t, fmt.Sprintf("`%s` takes %s without a name", e.Name, Arguments(positional(e))))
 			if e.hasHalo() && i == positional(e) {
 				d.Help = append(d.Help, fmt.Sprintf("for parts with a border of their neighbours, write `halo = %s`", c.text(a.Value)))
 			}
@@ -252,7 +252,7 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 		}
 		given[name] = a
 		n := len(c.diags)
-		c.filterArg(a, e, name)
+		c.filterArg(a, e, t, name)
 		for _, d := range c.diags[n:] {
 			unknown = unknown || strings.Contains(d.Message, "has no argument")
 		}
@@ -265,14 +265,29 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 		first = "p"
 	}
 	if e.Sizes && given["sizes"] != nil && given[first] != nil {
-		d := c.filterForm(given["sizes"], e, fmt.Sprintf("`%s` takes the number of parts or their sizes, not both", e.Name))
+		d := c.filterForm(given["sizes"], e, t, fmt.Sprintf("`%s` takes the number of parts or their sizes, not both", e.Name))
 		d.Labels = append(d.Labels, c.label(given[first], "the number"))
 	}
+	rank := t.Data().Rank()
+	if e.All && e.splits(t.Kind) {
+		for i := rank; i < len(e.Args); i++ {
+			if a := given[e.Args[i].Name]; a != nil && !e.Args[i].Named {
+				d := c.filterForm(a, e, t, fmt.Sprintf("a %s has %d axes, and `%s` takes a count for each: this is one more", kindName(t), rank, e.Name))
+				if a.Name == nil {
+					d.Help = append(d.Help, fmt.Sprintf("for parts with a border of their neighbours, write `halo = %s`", c.text(a.Value)))
+				}
+				break
+			}
+		}
+	}
 	for _, want := range e.Args {
-		if want.Optional || given[want.Name] != nil || e.Sizes && want.Name == first && given["sizes"] != nil {
+		if want.Optional && !(e.All && !want.Named && want.Axis < rank) || given[want.Name] != nil || e.Sizes && want.Name == first && given["sizes"] != nil {
 			continue
 		}
-		c.filterForm(f, e, fmt.Sprintf("`%s` needs `%s`", e.Name, want.Name))
+		c.filterForm(f, e, t, fmt.Sprintf("`%s` needs `%s`", e.Name, want.Name))
+		if e.All {
+			break // how many more shows the form
+		}
 	}
 }
 
@@ -291,13 +306,14 @@ func positional(e *FilterEntry) int {
 	return n
 }
 
-func (c *checker) filterForm(at syntax.Node, e *FilterEntry, message string) *diag.Diagnostic {
+// filterForm reports what is wrong with the arguments of e for data of type t.
+func (c *checker) filterForm(at syntax.Node, e *FilterEntry, t *types.Type, message string) *diag.Diagnostic {
 	d := c.err("E0505", at, message)
-	d.Help = append(d.Help, "write `"+strings.ReplaceAll(e.Syntax, "  ", "` or `")+"`")
+	d.Help = append(d.Help, "write `"+strings.Join(e.forms(t), "` or `")+"`")
 	return d
 }
 
-func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
+func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, t *types.Type, name string) {
 	what := fmt.Sprintf("`%s` of `%s`", name, e.Name)
 	if name == "sizes" && e.Sizes {
 		c.want(a.Value, types.ListOf(types.TInt), what)
@@ -345,7 +361,7 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 		return
 	}
 	c.expr(a.Value)
-	d := c.filterForm(a.Name, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
+	d := c.filterForm(a.Name, e, t, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
 	if name == "sizes" && e.Name == "tiles" {
 		d.Help = []string{"tiles of given sizes: `rows(sizes = [...]) then cols(sizes = [...])`"}
 		return

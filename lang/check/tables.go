@@ -6,6 +6,7 @@ package check
 import (
 	"strings"
 
+	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
 )
@@ -13,7 +14,7 @@ import (
 // Names of the language that this version has no data for.
 var (
 	absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
-	absentKinds = map[string]bool{"tensor": true, "bcsr": true, "coo": true}
+	absentKinds = map[string]bool{"bcsr": true, "coo": true}
 )
 
 // Fields lists the fields of values of type t, with their types; nil: it has none.
@@ -33,6 +34,8 @@ func Fields(t *types.Type) []Field {
 		return matrixFields
 	case types.Block:
 		return blockFields
+	case types.Tensor:
+		return tensorFields
 	case types.CSR:
 		return csrFields(t)
 	case types.View:
@@ -70,6 +73,16 @@ var (
 		{"x0", types.TInt, "place of x = 0 in the root block"},
 		{"y0", types.TInt, "place of y = 0 in the root block"},
 		{"z0", types.TInt, "place of z = 0 in the root block"},
+	}
+	tensorFields = []Field{
+		{"n0", types.TInt, "size along the first index"},
+		{"n1", types.TInt, "size along the second index"},
+		{"n2", types.TInt, "size along the third index"},
+		{"n3", types.TInt, "size along the fourth index"},
+		{"offset0", types.TInt, "place along the first index of element 0 in the root tensor"},
+		{"offset1", types.TInt, "place along the second index of element 0 in the root tensor"},
+		{"offset2", types.TInt, "place along the third index of element 0 in the root tensor"},
+		{"offset3", types.TInt, "place along the fourth index of element 0 in the root tensor"},
 	}
 )
 
@@ -139,7 +152,7 @@ func builtinValueObjects() map[string]*types.Object {
 // FieldEntries lists the fields of all kinds of data.
 func FieldEntries() []vocab.Entry {
 	var out []vocab.Entry
-	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.CSR}, types.ViewOf(types.TInvalid)} {
+	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.Tensor}, {Kind: types.CSR}, types.ViewOf(types.TInvalid)} {
 		for _, f := range Fields(t) {
 			kind, _, _ := strings.Cut(t.String(), "[")
 			out = append(out, vocab.Entry{Name: f.Name, Syntax: "x." + f.Name, Doc: "of a " + kind + ": " + f.Doc})
@@ -157,11 +170,12 @@ type FilterEntry struct {
 	Doc    string // one line
 	On     []types.Kind
 	Splits string // what it splits, for messages: "matrices"
-	Dims   int    // indices of the parts
+	Dims   int    // indices of the parts; see All
 	Shape  string // what the parts form: "a grid of tiles"
 	Args   []FilterArg
 	Sizes  bool // sizes = […] may stand for p
 	Drops  bool // parts have one rank less
+	All    bool // it cuts along all axes: it takes a count for each, and its parts have as many indices
 }
 
 // FilterArg is one argument of a filter.
@@ -171,11 +185,15 @@ type FilterArg struct {
 	Optional bool
 	Named    bool // by name only
 	Min      int64
+	Axis     int // of a filter with All: the axis that it counts parts along
 }
 
 var haloArg = FilterArg{Name: "halo", Type: types.TInt, Optional: true, Named: true, Min: 0}
 
 var insideArg = FilterArg{Name: "inside", Type: types.TInt, Optional: true, Named: true, Min: 0}
+
+// indexed are the kinds of data with an index.
+var indexed = []types.Kind{types.Vector, types.Matrix, types.Block, types.Tensor}
 
 // FilterTable lists the built-in filters.
 var FilterTable = []FilterEntry{
@@ -190,14 +208,16 @@ var FilterTable = []FilterEntry{
 	{Name: "cols", Syntax: "cols(p)  cols(sizes = [...])", Doc: "p strips of columns of a matrix, or strips of given sizes",
 		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a row of column strips", Sizes: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
-	{Name: "tiles", Syntax: "tiles(p, q)", Doc: "p rows of q tiles of a matrix, indexed [i, j]",
-		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 2, Shape: "a grid of tiles",
-		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1}, haloArg, insideArg}},
-	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs of a block along its k-th index, or slabs of given sizes",
-		On: []types.Kind{types.Block}, Splits: "blocks", Dims: 1, Shape: "a row of slabs", Sizes: true,
+	{Name: "tiles", Syntax: "tiles(p, q)  tiles(p, q, r)  tiles(p, q, r, s)",
+		Doc: "p rows of q tiles of a matrix, indexed [i, j]; of a block or tensor, a count for each index",
+		On:  []types.Kind{types.Matrix, types.Block, types.Tensor}, Splits: "matrices, blocks and tensors", Dims: 2, Shape: "a grid of tiles", All: true,
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1, Axis: 1},
+			{Name: "r", Type: types.TInt, Min: 1, Axis: 2, Optional: true}, {Name: "s", Type: types.TInt, Min: 1, Axis: 3, Optional: true}, haloArg, insideArg}},
+	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs along the k-th index of any data, or slabs of given sizes",
+		On: indexed, Splits: "vectors, matrices, blocks and tensors", Dims: 1, Shape: "a row of slabs", Sizes: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "pick", Syntax: "pick(k)  pick(k, a..b)", Doc: "the slices at each index of axis k, one rank lower",
-		On: []types.Kind{types.Vector, types.Matrix, types.Block}, Splits: "vectors, matrices and blocks", Dims: 1, Shape: "a row of slices", Drops: true,
+		On: indexed, Splits: "vectors, matrices, blocks and tensors", Dims: 1, Shape: "a row of slices", Drops: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "range", Type: types.TRange, Optional: true}}},
 }
 
@@ -223,7 +243,36 @@ func (f *FilterEntry) splits(k types.Kind) bool {
 }
 
 // lower is the kind of slices, which have an index less.
-var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix}
+var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix, types.Tensor: types.Block}
+
+// forms are the ways to write the filter for data of type t.
+func (f *FilterEntry) forms(t *types.Type) []string {
+	forms := strings.Split(f.Syntax, "  ")
+	if k := t.Data().Rank() - 2; f.All && k >= 0 {
+		return forms[k : k+1]
+	}
+	return forms
+}
+
+// dims is the number of indices of the parts that the call makes.
+func (f *FilterEntry) dims(call *syntax.FilterCall) int {
+	if !f.All {
+		return f.Dims
+	}
+	n := 0
+	for i, a := range call.Args {
+		name := ""
+		if a.Name != nil {
+			name = a.Name.Name
+		}
+		for k, arg := range f.Args {
+			if !arg.Named && (arg.Name == name || a.Name == nil && k == i) {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // PartOf is the type of the parts that the filter makes of data of type t, nil when it
 // does not split such data.

@@ -19,7 +19,7 @@ var plainTypes = map[string]*types.Type{
 	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
 }
 
-var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "csr": types.CSR}
+var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR}
 
 // resolveType finds the type that e names; TInvalid after a report.
 func (c *checker) resolveType(e *syntax.TypeExpr) *types.Type {
@@ -60,7 +60,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		return c.compound(e, name, operand)
 	case absentKinds[name]:
 		d := c.err("E0705", e.Name, fmt.Sprintf("data of kind `%s` is not part of this version", name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, csr, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, tensor, csr, void")
 		return types.TInvalid
 	case plainTypes[name] != nil:
 		if e.Elem != nil {
@@ -82,7 +82,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 			d.Edit(c.f.At(e), to)
 			d.Sure()
 		}
-		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`, `block["+name+"]`")
+		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`, `block["+name+"]`, `tensor["+name+"]`")
 		return types.TInvalid
 	}
 	c.unknownType(e, operand)
@@ -223,6 +223,8 @@ func plural(t *types.Type) string {
 		return "matrices"
 	case types.Block:
 		return "blocks"
+	case types.Tensor:
+		return "tensors"
 	case types.CSR:
 		return "csr matrices"
 	}

@@ -149,6 +149,8 @@ func axisNoun(b *iface.Buffer, d int) string {
 		return [...]string{"row", "column"}[d]
 	case iface.Block:
 		return [...]string{"x plane", "y plane", "z plane"}[d]
+	case iface.Tensor:
+		return "slab"
 	}
 	return "element"
 }
@@ -266,7 +268,7 @@ func (m *Machine) noDefaultView(h *Handle, at position) {
 	}
 	filters, zeros := "...", "..."
 	if h != nil {
-		filters = map[types.Kind]string{types.Vector: "blocks(2)", types.Matrix: "tiles(2, 2)", types.Block: "axis(0, 2)"}[h.typ.Kind]
+		filters = map[types.Kind]string{types.Vector: "blocks(2)", types.Matrix: "tiles(2, 2)", types.Block: "axis(0, 2)", types.Tensor: "axis(0, 2)"}[h.typ.Kind]
 		zeros = strings.Join(slices.Repeat([]string{"0"}, max(1, h.typ.Data().Rank())), ", ")
 	}
 	d.Help = []string{fmt.Sprintf("declare one first: `partition %s by %s`", name, filters),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -69,7 +70,7 @@ type Machine struct {
 	digits    int           // Config.Digits
 	unwritten []string      // data shown with "?" in this entry
 	replaced  []ReplacedView
-	plane     int // the number of the first plane of a block that is shown
+	shownFrom [iface.MaxRank]int // the place of the first element that is shown
 
 	units []*frame // top-level frames, by unit
 	stack []*frame // frames of calls, reused; stack[k] serves depth k+1

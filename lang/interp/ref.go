@@ -645,18 +645,22 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 // field reads a field of a handle or array.
 func field(d *iface.Desc, ld int, name string) int64 {
 	switch name {
-	case "n", "rows", "nx":
+	case "n", "rows", "nx", "n0":
 		return int64(d.Dim[0])
-	case "cols", "ny":
+	case "cols", "ny", "n1":
 		return int64(d.Dim[1])
-	case "nz":
+	case "nz", "n2":
 		return int64(d.Dim[2])
-	case "offset", "row0", "x0":
+	case "n3":
+		return int64(d.Dim[3])
+	case "offset", "row0", "x0", "offset0":
 		return int64(d.Off[0])
-	case "col0", "y0":
+	case "col0", "y0", "offset1":
 		return int64(d.Off[1])
-	case "z0":
+	case "z0", "offset2":
 		return int64(d.Off[2])
+	case "offset3":
+		return int64(d.Off[3])
 	case "ld":
 		return int64(ld)
 	}

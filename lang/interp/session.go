@@ -442,15 +442,13 @@ func (m *Machine) Describe(v any) string {
 }
 
 func shapeText(d *iface.Desc) string {
-	switch d.Kind {
-	case iface.Vector:
+	switch d.Rank {
+	case 0:
+		return ""
+	case 1:
 		return plural(int64(d.Dim[0]), "element")
-	case iface.Matrix:
-		return fmt.Sprintf("%d x %d", d.Dim[0], d.Dim[1])
-	case iface.Block:
-		return fmt.Sprintf("%d x %d x %d", d.Dim[0], d.Dim[1], d.Dim[2])
 	}
-	return ""
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Dim[:d.Rank]), "[]"), " ", " x ")
 }
 
 // Show writes elements lo to hi (row by row) of a handle, or its printed form when
@@ -502,7 +500,7 @@ func indexOf(d *iface.Desc, k int) (i index) {
 	return i
 }
 
-// ShowPart writes the part of a matrix or block that lies between lo and hi of span k along axis
+// ShowPart writes the part of a matrix, block or tensor that lies between lo and hi of span k along axis
 // k, complete: hi is left out, and what is beyond the end as well.
 func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (out string, err error) {
 	var wrong error
@@ -555,8 +553,8 @@ func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (ou
 			}
 		}
 		elide := m.elide
-		m.elide, m.echoing, m.showing, m.plane = math.MaxInt, true, true, from[0]
-		defer func() { m.elide, m.echoing, m.showing, m.plane = elide, false, false, 0 }()
+		m.elide, m.echoing, m.showing, m.shownFrom = math.MaxInt, true, true, from
+		defer func() { m.elide, m.echoing, m.showing, m.shownFrom = elide, false, false, index{} }()
 		head, rest, _ := strings.Cut(m.bufferText(h.typ.String(), &b, has), ":")
 		out = fmt.Sprintf("%s at [%s] of %s:%s", head, at, whole, rest)
 	})

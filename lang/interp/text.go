@@ -306,18 +306,40 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 				t.row(&out, "\n  ", func(j int) string { grows(&out); return item(i, j) })
 			}, func() { t.text(&out, "\n  "+elision) })
 		}
-	case iface.Block:
+	case iface.Block, iface.Tensor:
 		out.WriteString(" " + shapeText(&b.Desc) + ":")
+		at := make([]int, b.Rank)
+		row := int(b.Rank) - 2
+		var planes func(axis int) // those at the indices at[:axis]
+		planes = func(axis int) {
+			if axis < row {
+				each(b.Dim[axis], matrix, func(i int) { at[axis] = i; planes(axis + 1) }, func() { t.text(&out, "\n  "+elision) })
+				return
+			}
+			t.text(&out, "\n  "+m.planeName(b.Kind, at[:row])+":")
+			each(b.Dim[row], matrix, func(i int) {
+				at[row] = i
+				t.row(&out, "\n    ", func(j int) string { grows(&out); at[row+1] = j; return item(at...) })
+			}, func() { t.text(&out, "\n    "+elision) })
+		}
 		for _, t.measuring = range []bool{true, false} {
-			each(b.Dim[0], matrix, func(x int) {
-				t.text(&out, "\n  x = "+strconv.Itoa(m.plane+x)+":")
-				each(b.Dim[1], matrix, func(y int) {
-					t.row(&out, "\n    ", func(z int) string { grows(&out); return item(x, y, z) })
-				}, func() { t.text(&out, "\n    "+elision) })
-			}, func() { t.text(&out, "\n  "+elision) })
+			planes(0)
 		}
 	}
 	return out.String()
+}
+
+// planeName names the plane of data of kind k at all indices but the last two: "x = 1" of a
+// block, "[1, 0]" of a tensor.
+func (m *Machine) planeName(k iface.Kind, at []int) string {
+	var text []string
+	for axis, i := range at {
+		text = append(text, strconv.Itoa(m.shownFrom[axis]+i))
+	}
+	if k == iface.Block {
+		return "x = " + text[0]
+	}
+	return "[" + strings.Join(text, ", ") + "]"
 }
 
 // A table writes rows of numbers whose points are below each other. It goes over them

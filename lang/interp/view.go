@@ -164,8 +164,19 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	case "halves":
 		fc.make = func(*frame) filter.Filter { return filter.Halves() }
 	case "tiles":
-		p, q := num("p", 0, 0), num("q", 1, 0)
-		fc.make = border(func(f *frame) filter.Filter { a := p(f); return filter.Tiles(a, q(f), halo(f)) })
+		var counts []func(f *frame) int
+		for k, name := range []string{"p", "q", "r", "s"} {
+			if filterArg(s, name, k) != nil {
+				counts = append(counts, num(name, k, 0))
+			}
+		}
+		fc.make = border(func(f *frame) filter.Filter {
+			n := make([]int, len(counts))
+			for k, count := range counts {
+				n[k] = count(f)
+			}
+			return filter.TilesN(n, halo(f))
+		})
 	case "pick":
 		k := num("k", 0, 0)
 		if e := filterArg(s, "range", 1); e != nil {

@@ -29,6 +29,7 @@ const (
 	Vector
 	Matrix
 	Block
+	Tensor
 	Void
 	View  // Of: the handle type of its parts
 	Array // Of: the handle type it was acquired from; in a body, the type of its elements
@@ -91,6 +92,8 @@ func HandleOf(k iface.Kind, e iface.Elem) *Type {
 		return &Type{Kind: Matrix, Elem: e}
 	case iface.Block:
 		return &Type{Kind: Block, Elem: e}
+	case iface.Tensor:
+		return &Type{Kind: Tensor, Elem: e}
 	}
 	return TVoid
 }
@@ -106,6 +109,8 @@ func (t *Type) Data() iface.Kind {
 		return iface.Matrix
 	case Block:
 		return iface.Block
+	case Tensor:
+		return iface.Tensor
 	case Void:
 		return iface.Void
 	}
@@ -154,7 +159,7 @@ func Same(a, b *Type) bool {
 
 var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
-	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block",
+	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
 	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr",
 }
@@ -171,7 +176,7 @@ func (t *Type) String() string {
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Block, Dense, CSR:
+	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {

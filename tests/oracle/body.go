@@ -58,18 +58,22 @@ func (o *operand) field(name string) int64 { return field(name, o.dims, o.offset
 
 func field(name string, dims, offset []int) int64 {
 	switch name {
-	case "n", "rows", "nx":
+	case "n", "rows", "nx", "n0":
 		return int64(dims[0])
-	case "cols", "ny":
+	case "cols", "ny", "n1":
 		return int64(dims[1])
-	case "nz":
+	case "nz", "n2":
 		return int64(dims[2])
-	case "offset", "row0", "x0":
+	case "n3":
+		return int64(dims[3])
+	case "offset", "row0", "x0", "offset0":
 		return int64(offset[0])
-	case "col0", "y0":
+	case "col0", "y0", "offset1":
 		return int64(offset[1])
-	case "z0":
+	case "z0", "offset2":
 		return int64(offset[2])
+	case "offset3":
+		return int64(offset[3])
 	}
 	panic("oracle: field " + name)
 }

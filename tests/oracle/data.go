@@ -181,19 +181,26 @@ func (h *handle) split(f Filter) (dims []int, parts []*handle, code string) {
 	case "axis":
 		along(args[0], args[1])
 	case "tiles":
-		var rlo, rhi, clo, chi []int
-		if rlo, rhi, code = cuts(h.dims[0], args[0], nil, f.Halo, f.Inside); code == "" {
-			clo, chi, code = cuts(h.dims[1], args[1], nil, f.Halo, f.Inside)
+		var los, his [][]int // along each axis
+		for a, n := range h.dims {
+			lo, hi, code := cuts(n, args[a], nil, f.Halo, f.Inside)
+			if code != "" {
+				return nil, nil, code
+			}
+			dims, los, his = append(dims, len(lo)), append(los, lo), append(his, hi)
 		}
-		if code != "" {
-			return nil, nil, code
-		}
-		dims = []int{len(rlo), len(clo)}
-		for i := range rlo {
-			for j := range clo {
-				parts = append(parts, h.part([]int{rlo[i], clo[j]}, []int{rhi[i], chi[j]}, -1))
+		var walk func(lo, hi []int)
+		walk = func(lo, hi []int) {
+			a := len(lo)
+			if a == len(h.dims) {
+				parts = append(parts, h.part(lo, hi, -1))
+				return
+			}
+			for i := range los[a] {
+				walk(append(slices.Clone(lo), los[a][i]), append(slices.Clone(hi), his[a][i]))
 			}
 		}
+		walk(nil, nil)
 	case "pick":
 		a, from, to := args[0], 0, h.dims[args[0]]
 		if f.Range != nil {

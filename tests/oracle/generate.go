@@ -144,7 +144,7 @@ func (g *generator) register(shape Shape, t Type, dims []int) *Stmt {
 	d := &Data{Shape: shape, Elem: t, Dims: slices.Clone(dims)}
 	if dims == nil {
 		for range shape.rank() {
-			most := [...]int{Vector: 20, Matrix: 7, Block: 4}[shape]
+			most := [...]int{Vector: 20, Matrix: 7, Block: 4, Tensor: 3}[shape]
 			d.Dims = append(d.Dims, 1+g.IntN(most))
 		}
 	}
@@ -351,25 +351,43 @@ func (g *generator) filter(shape Shape, dims []int) Filter {
 		if g.chance(20) && dims[0] > 1 {
 			return Filter{Name: "halves"}
 		}
+		if g.chance(10) {
+			return along("axis", 0, 0)
+		}
 		return along("blocks", 0)
 	case Matrix:
-		switch g.IntN(3) {
-		case 0:
+		switch g.IntN(10) {
+		case 0, 1, 2:
 			return along("rows", 0)
-		case 1:
+		case 3, 4, 5:
 			return along("cols", 1)
+		case 6:
+			k := g.IntN(2)
+			return along("axis", k, k)
 		}
-		f := Filter{Name: "tiles", Args: []int{1 + g.IntN(min(dims[0], 3)), 1 + g.IntN(min(dims[1], 3))}}
-		if dims[0] > 2 && dims[1] > 2 && g.chance(20) {
-			f.Halo, f.Args = 1, []int{1 + g.IntN(min(dims[0]-2, 3)), 1 + g.IntN(min(dims[1]-2, 3))}
-			if g.chance(40) {
-				f.Halo, f.Inside = g.IntN(2), 1
-			}
-		}
-		return f
+		return g.tiles(dims)
 	}
-	k := g.IntN(3)
+	if g.chance(30) {
+		return g.tiles(dims)
+	}
+	k := g.IntN(shape.rank())
 	return along("axis", k, k)
+}
+
+// tiles is a filter that cuts along all axes.
+func (g *generator) tiles(dims []int) Filter {
+	f := Filter{Name: "tiles"}
+	border := 0
+	if slices.Min(dims) > 2 && g.chance(20) {
+		border = 1
+		if f.Halo = 1; g.chance(40) {
+			f.Halo, f.Inside = g.IntN(2), 1
+		}
+	}
+	for _, n := range dims {
+		f.Args = append(f.Args, 1+g.IntN(min(n-2*border, 3)))
+	}
+	return f
 }
 
 // insert makes an insert of some codelet; nil when no data fits.

@@ -28,8 +28,8 @@ type axisName struct {
 	axis     int
 }
 
-var fieldNames = [...][]string{Vector: {"n"}, Matrix: {"rows", "cols"}, Block: {"nx", "ny", "nz"}}
-var offsetNames = [...][]string{Vector: {"offset"}, Matrix: {"row0", "col0"}, Block: {"x0", "y0", "z0"}}
+var fieldNames = [...][]string{Vector: {"n"}, Matrix: {"rows", "cols"}, Block: {"nx", "ny", "nz"}, Tensor: {"n0", "n1", "n2", "n3"}}
+var offsetNames = [...][]string{Vector: {"offset"}, Matrix: {"row0", "col0"}, Block: {"x0", "y0", "z0"}, Tensor: {"offset0", "offset1", "offset2", "offset3"}}
 
 // expressions by their parts
 func num(i int64) *Expr                { return &Expr{Op: "int", Int: i} }
@@ -55,7 +55,7 @@ func (g *generator) name(prefix string) string {
 func (g *generator) elemType() Type { return Elems[g.IntN(len(Elems))] }
 
 func (g *generator) shape() Shape {
-	return pick(g, Variable, Variable, Vector, Vector, Vector, Vector, Matrix, Matrix, Block)
+	return pick(g, Variable, Variable, Vector, Vector, Vector, Vector, Matrix, Matrix, Block, Tensor)
 }
 
 // codelet makes a codelet.

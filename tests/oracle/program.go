@@ -42,11 +42,12 @@ const (
 	Vector
 	Matrix
 	Block
+	Tensor
 	Void
 )
 
 func (s Shape) String() string {
-	return [...]string{"variable", "vector", "matrix", "block", "void"}[s]
+	return [...]string{"variable", "vector", "matrix", "block", "tensor", "void"}[s]
 }
 
 // rank is the number of indices.

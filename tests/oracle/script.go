@@ -352,6 +352,14 @@ func (h *handle) text() string {
 			fmt.Fprintf(&b, "\n  x = %d:", x)
 			rows(x*plane, h.dims[1], h.dims[2], "   ")
 		}, func() { b.WriteString("\n  …") })
+	case Tensor:
+		gap := func() { b.WriteString("\n  …") }
+		shown(h.dims[0], 8, 5, 2, func(i int) {
+			shown(h.dims[1], 8, 5, 2, func(j int) {
+				fmt.Fprintf(&b, "\n  [%d, %d]:", i, j)
+				rows((i*h.dims[1]+j)*h.dims[2]*h.dims[3], h.dims[2], h.dims[3], "   ")
+			}, gap)
+		}, gap)
 	}
 	return b.String()
 }

@@ -437,7 +437,7 @@ func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, 
 		if dims, ok := parseSizes(path); ok && plan && known && !isFile(path) {
 			if len(dims) != kind.Rank() {
 				return nil, usagef("--data %s=%s: %s has %s, as in %s=%s", x.Name, path, x.Type,
-					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes"}[kind], x.Name, sizeExample(kind))
+					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes", iface.Tensor: "four sizes"}[kind], x.Name, sizeExample(kind))
 			}
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
 			continue
@@ -554,7 +554,7 @@ func dataError(path string, err error) string {
 }
 
 func sizeExample(kind iface.Kind) string {
-	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20"}[kind]
+	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20", iface.Tensor: "8x40x30x20"}[kind]
 }
 
 func isFile(path string) bool {
@@ -578,8 +578,8 @@ func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (form
 			want.Dims = []int{}
 		case iface.Vector:
 			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
-		case iface.Block:
-			return want, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy or .npz", path)
+		case iface.Block, iface.Tensor:
+			return want, fmt.Errorf("%s: a .bin file does not say what sizes the %v has; use .npy or .npz", path, kind)
 		default:
 			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .npz, .mtx or .csv", path)
 		}
@@ -629,7 +629,7 @@ func loadData(ctx context.Context, path, typ string, most int64) (d *lang.Data, 
 func dataType(typ string) (iface.Kind, iface.Elem, bool) {
 	name, rest, _ := strings.Cut(typ, "[")
 	elem, ok := iface.ElemByName(strings.TrimSuffix(rest, "]"))
-	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block} {
+	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor} {
 		if ok && k.String() == name && loaders[elem] != nil {
 			return k, elem, true
 		}
@@ -674,6 +674,8 @@ func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lan
 		return lang.VectorOf(s[:n]), nil
 	case iface.Block:
 		return lang.BlockOf(s[:n], in.Dims[0], in.Dims[1], in.Dims[2], 0, 0)
+	case iface.Tensor:
+		return lang.TensorOf(s[:n], [4]int(in.Dims), [3]int{})
 	}
 	return lang.MatrixOf(s[:n], in.Dims[0], in.Dims[1], 0)
 }

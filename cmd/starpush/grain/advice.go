@@ -246,7 +246,7 @@ func filterFor(h *datamgr.Handle, parts int) string {
 	d := h.Desc()
 	parts = min(parts, d.Dim[0])
 	switch d.Rank {
-	case 3:
+	case 3, 4:
 		return fmt.Sprintf("axis(0, %d)", parts)
 	case 2:
 		return fmt.Sprintf("rows(%d)", parts)

@@ -47,7 +47,10 @@ func splitOf(v *datamgr.View) (s split, ok bool) {
 		}
 	}
 	if v.Filters[0].Name() == "tiles" {
-		s.axes = []axis{{at: 0}, {at: 1}}
+		s.axes = nil
+		for a := range int(whole.Rank) {
+			s.axes = append(s.axes, axis{at: a})
+		}
 	}
 	if len(s.axes) != len(v.Dims) {
 		return s, false
@@ -109,7 +112,7 @@ func (s *split) filter(p []int) filter.Filter {
 	case "axis":
 		f = filter.Axis(s.axes[0].at, p[0], s.halo)
 	case "tiles":
-		f = filter.Tiles(p[0], p[1], s.halo)
+		f = filter.TilesN(p, s.halo)
 	default:
 		return nil
 	}

@@ -89,7 +89,7 @@ const keysTopic = `  Enter        runs a complete entry, else goes on in a new l
   A line that starts with a space is not kept in the history.
 `
 
-const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, block, void
+const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, block, tensor, void
   register A = matrix[f64](load = "A.npy")  from a file; :help files has the formats
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
   insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes

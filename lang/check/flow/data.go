@@ -416,7 +416,7 @@ func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 		form := "blocks(p)"
 		if x.obj.Type.Kind == types.Matrix {
 			form = "tiles(p, q)"
-		} else if x.obj.Type.Kind == types.Block {
+		} else if x.obj.Type.Kind == types.Block || x.obj.Type.Kind == types.Tensor {
 			form = "axis(0, p)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))

@@ -62,7 +62,7 @@ func (r *Rounds) Demands(body []*ir.Stmt) (*Demands, Obstacle) {
 // AllDemands returns the conditions under which body does not fault, with folds in any order,
 // or nil and the reason.
 func (r *Rounds) AllDemands(body []*ir.Stmt) (*Demands, Obstacle) {
-	d := &collector{r: r, loops: map[int]bool{}, maxLoops: 2 * maxInner, anyFoldOrder: true, ok: true}
+	d := &collector{r: r, loops: map[int]bool{}, maxLoops: ir.MaxIndices, anyFoldOrder: true, ok: true}
 	out := &Demands{}
 	d.stmts(out, body)
 	if !d.ok || d.faults > 0 {

@@ -34,7 +34,7 @@ type operandView struct {
 	row  int64 // distance between rows, in elements
 	off  [2]int64
 	kind iface.Kind
-	buf  *iface.Buffer // of a block: has the other sizes, offsets and strides
+	buf  *iface.Buffer // of a block or tensor: has the other sizes, offsets and strides
 }
 
 // size returns the size of axis k.

@@ -84,11 +84,14 @@ const (
 	WordDim0
 	WordDim1
 	WordDim2
-	WordStride0 // in elements: between rows of a matrix, planes of a block
-	WordStride1 // between rows of a block
+	WordDim3
+	WordStride0 // in elements: between neighbours along each index but the last
+	WordStride1
+	WordStride2
 	WordOff0
 	WordOff1
 	WordOff2
+	WordOff3
 	OperandWords
 )
 
@@ -106,7 +109,8 @@ func (o Bound) Words(words []uint64) {
 		w[WordStride0], w[WordStride1] = uint64(v.row), 1
 		if b := v.buf; b != nil {
 			w[WordDim2], w[WordOff2] = uint64(b.Dim[2]), uint64(b.Off[2])
-			w[WordStride0], w[WordStride1] = uint64(b.Stride[0]), uint64(b.Stride[1])
+			w[WordDim3], w[WordOff3] = uint64(b.Dim[3]), uint64(b.Off[3])
+			w[WordStride0], w[WordStride1], w[WordStride2] = uint64(b.Stride[0]), uint64(b.Stride[1]), uint64(b.Stride[2])
 		}
 	}
 	locals := words[len(m.p.fn.Operands)*OperandWords:]

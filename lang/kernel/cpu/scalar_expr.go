@@ -159,14 +159,15 @@ func fieldOf(e *ir.Expr) intFn {
 		return func(m *machine) int64 { return m.ops[op].off[0] }
 	case ir.FieldOff1:
 		return func(m *machine) int64 { return m.ops[op].off[1] }
-	case ir.FieldDim2:
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[2]) }
-	case ir.FieldOff2:
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[2]) }
-	case ir.FieldPlane:
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[0]) }
-	case ir.FieldRow:
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[1]) }
+	case ir.FieldDim2, ir.FieldDim3:
+		axis := e.Field - ir.FieldDim0
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[axis]) }
+	case ir.FieldOff2, ir.FieldOff3:
+		axis := e.Field - ir.FieldOff0
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[axis]) }
+	case ir.FieldStride0, ir.FieldStride1, ir.FieldStride2:
+		axis := e.Field - ir.FieldStride0
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[axis]) }
 	}
 	return func(m *machine) int64 { return m.ops[op].row }
 }

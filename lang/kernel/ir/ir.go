@@ -134,19 +134,23 @@ func (o Op) String() string { return opNames[o] }
 // Field is a field of an operand.
 type Field uint8
 
-// The fields. FieldDim0 is n, rows or nx, FieldOff0 is offset, row0 or x0.
+// The fields. FieldDim0 is n, rows, nx or n0, FieldOff0 is offset, row0, x0 or offset0.
 const (
 	FieldDim0 Field = iota
 	FieldDim1
 	FieldDim2
+	FieldDim3
 	FieldOff0
 	FieldOff1
 	FieldOff2
+	FieldOff3
 	FieldLD
-	// The distances between planes and between rows of a block, in elements. The language
-	// has no names for them; kernels on devices take them as arguments.
-	FieldPlane
-	FieldRow
+	// The distances between neighbours along all indices but the last of blocks and tensors,
+	// in elements. The language has no names for them; kernels on devices take them as
+	// arguments.
+	FieldStride0
+	FieldStride1
+	FieldStride2
 )
 
 // Expr is an expression. Trees may share nodes, which are immutable once a body is lowered.

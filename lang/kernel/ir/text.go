@@ -162,6 +162,8 @@ var fieldNames = map[iface.Kind]map[string]Field{
 	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
 	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
 	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
+	iface.Tensor: {"n0": FieldDim0, "n1": FieldDim1, "n2": FieldDim2, "n3": FieldDim3,
+		"offset0": FieldOff0, "offset1": FieldOff1, "offset2": FieldOff2, "offset3": FieldOff3},
 }
 
 // FieldByName returns the field of data of kind k with a name.
@@ -187,6 +189,8 @@ func IndexNames(k iface.Kind) string {
 		return "i, j"
 	case iface.Block:
 		return "x, y, z"
+	case iface.Tensor:
+		return "i, j, k, l"
 	}
 	return "i"
 }
@@ -206,8 +210,8 @@ func (w Noun) For(n int64) string {
 // "two indices".
 func Counted(n int, one, many string) string {
 	number := strconv.Itoa(n)
-	if n > 0 && n < 4 {
-		number = [...]string{"", "one", "two", "three"}[n]
+	if n > 0 && n < 5 {
+		number = [...]string{"", "one", "two", "three", "four"}[n]
 	}
 	return number + " " + Noun{one, many}.For(int64(n))
 }
@@ -222,6 +226,12 @@ func AxisNouns(k iface.Kind) []Noun {
 		return []Noun{{"row", "rows"}, {"column", "columns"}}
 	case iface.Block:
 		return []Noun{{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}}
+	case iface.Tensor:
+		var out []Noun
+		for k := range k.Rank() {
+			out = append(out, Noun{fmt.Sprintf("slab along index %d", k), fmt.Sprintf("slabs along index %d", k)})
+		}
+		return out
 	}
 	return nil
 }

@@ -58,6 +58,8 @@ func typeExpr(t *syntax.TypeExpr) *types.Type {
 		return &types.Type{Kind: types.Matrix, Elem: e, Param: p}
 	case "block":
 		return &types.Type{Kind: types.Block, Elem: e, Param: p}
+	case "tensor":
+		return &types.Type{Kind: types.Tensor, Elem: e, Param: p}
 	}
 	e, p = elem(t.Name.Name)
 	return &types.Type{Kind: types.Elem, Elem: e, Param: p}

@@ -18,8 +18,8 @@ import (
 )
 
 // generator writes a random body. Operands: p, q (R vectors), P (R matrix), Q (R
-// block), y, z (RW vectors), Y (RW matrix), B (RW block), v (RW variable), w (R
-// variable); scalars n (int), f (float), b (bool).
+// block), S (R tensor), y, z (RW vectors), Y (RW matrix), B (RW block), U (RW tensor), v (RW
+// variable), w (R variable); scalars n (int), f (float), b (bool).
 type generator struct {
 	*rand.Rand
 	elem   map[string]string
@@ -34,7 +34,7 @@ type generator struct {
 	fresh  int
 	fault  bool // write operations that may fault
 	clamp  bool // keep indices in bounds by min and max
-	blocks bool // use operands that are blocks
+	blocks bool // use operands that are blocks and tensors
 	serial bool // write loops with `for` alone, without folds: the first fault is certain
 	loops  int
 	funcs  []randomFunc // that the body may call
@@ -213,7 +213,7 @@ func (g *generator) int(depth int) string {
 				break
 			}
 			if g.blocks && g.IntN(3) == 0 {
-				return g.pick("Q.nz", "Q.x0", "B.z0")
+				return g.pick("Q.nz", "Q.x0", "B.z0", "S.n3", "U.n0", "S.offset3", "U.offset0")
 			}
 			return g.pick("n", "p.n", "P.cols", "y.n", "p.offset")
 		}
@@ -337,6 +337,8 @@ func (g *generator) load(depth int) string {
 		return g.pick(append([]string{"1", "2.5"}, g.lets...)...)
 	}
 	switch k := g.IntN(6); {
+	case k == 5 && g.blocks && g.IntN(3) == 0:
+		return fmt.Sprintf("S[%s, %s, %s, %s]", g.index("S.n0", depth-1), g.index("S.n1", depth-1), g.index("S.n2", depth-1), g.index("S.n3", depth-1))
 	case k == 5 && g.blocks:
 		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
 	case k == 4 && len(g.arrays) > 0:
@@ -587,7 +589,7 @@ func (g *generator) body() string {
 		}
 		kinds := 8
 		if g.blocks {
-			kinds = 11
+			kinds = 13
 		}
 		switch g.IntN(kinds) {
 		case 8, 9:
@@ -600,6 +602,16 @@ func (g *generator) body() string {
 			g.idx = []string{i, j}
 			g.own = [][]string{{fmt.Sprintf("B[%s, 0, %s]", i, j), fmt.Sprintf("B[%s, B.ny - 1, %s]", i, j)}}
 			each("%s, %s in 0..B.nx, 0..B.nz", i, j)
+		case 11:
+			i, j, k, l := g.name(), g.name(), g.name(), g.name()
+			g.idx = []string{i, j, k, l}
+			g.own = [][]string{{fmt.Sprintf("U[%s, %s, %s, %s]", i, j, k, l)}}
+			each("%s, %s, %s, %s in U", i, j, k, l)
+		case 12:
+			i, j := g.name(), g.name()
+			g.idx = []string{i, j}
+			g.own = [][]string{{fmt.Sprintf("U[0, %s, U.n2 - 1, %s]", i, j), fmt.Sprintf("U[U.n0 - 1, %s, 0, %s]", i, j)}}
+			each("%s, %s in 0..U.n1, 0..U.n3", i, j)
 		case 0:
 			n := fmt.Sprintf("outer%d", g.fresh)
 			g.fresh++
@@ -649,9 +661,13 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 	if rank >= 2 {
 		n *= cols
 	}
-	if rank == 3 {
+	if rank >= 3 {
 		d.Planes = 1 + r.IntN(4)
 		n *= d.Planes
+	}
+	if rank == 4 {
+		d.Cubes = 1 + r.IntN(3)
+		n *= d.Cubes
 	}
 	for range n {
 		if elem[0] != 'f' {
@@ -684,10 +700,10 @@ type Body struct {
 }
 
 // BodyOperands are the data operands of random bodies, in the order of the signature.
-var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
+var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B", "S", "U"}
 
 // NewBody returns the body of a seed. With clamp, most indices are in bounds, and there are
-// no blocks: such bodies run on devices. It returns nil if the checker finds an index
+// no blocks and tensors: such bodies run on devices. It returns nil if the checker finds an index
 // out of bounds, and fails the test if it finds something else.
 func NewBody(t *testing.T, seed uint64, clamp bool) *Body {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -710,7 +726,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	body := g.body()
 	blocks := ""
 	if g.blocks {
-		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], ", g.elem["Q"], g.elem["B"])
+		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], S: R tensor[%s], U: RW tensor[%s], ", g.elem["Q"], g.elem["B"], g.elem["S"], g.elem["U"])
 	}
 	src := funcs + fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
 		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
@@ -735,6 +751,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
 		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
 		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
+		"S": randomData(r, g.elem["S"], 4, 1+r.IntN(4), 1+r.IntN(6)), "U": randomData(r, g.elem["U"], 4, 1+r.IntN(3), 1+r.IntN(20)),
 	}
 	b := r.IntN(2) == 0
 	scalars := map[string]Value{"n": IntValue("i64", uint64(r.IntN(20)-5)), "f": FloatValue("f64", 1.25), "b": BoolValue(b)}

@@ -6,6 +6,7 @@ package kerneltest
 import (
 	"errors"
 	"math"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/elementary"
@@ -26,7 +27,8 @@ type Data struct {
 	Elem       string
 	Rank       int
 	Rows, Cols int // a vector has its length in rows; a block has ny, nz
-	Planes     int // nx of a block
+	Planes     int // nx of a block, n1 of a tensor
+	Cubes      int // n0 of a tensor
 	Offset     int
 	Cells      []Value
 }
@@ -332,8 +334,11 @@ func (e *env) cell(name string, args []syntax.Expr) *Value {
 
 // dims returns the sizes, one for each index.
 func (d *Data) dims() []int {
-	if d.Rank == 3 {
+	switch d.Rank {
+	case 3:
 		return []int{d.Planes, d.Rows, d.Cols}
+	case 4:
+		return []int{d.Cubes, d.Planes, d.Rows, d.Cols}
 	}
 	return []int{d.Rows, d.Cols}[:d.Rank]
 }
@@ -409,7 +414,8 @@ func (e *env) expr(x syntax.Expr) Value {
 		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
 	case *syntax.Selector:
 		d := e.dataOf(x.X.(*syntax.Ident).Name)
-		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
+		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2,
+			"n0": d.Cubes, "n1": d.Planes, "n2": d.Rows, "n3": d.Cols, "offset0": d.Offset, "offset3": d.Offset + 3, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
 		return IntValue("i64", uint64(n))
 	case *syntax.Unary:
 		v := e.expr(x.X)
@@ -810,8 +816,8 @@ func (e *env) fold(x *syntax.Fold) Value {
 	return IntValue(t, hi+1)
 }
 
-// DataBuffer returns a buffer of d, with a gap after each row of a matrix and after each row
-// and plane of a block, and a function that returns its values.
+// DataBuffer returns a buffer of d, with gaps between neighbours along all indices but the
+// last, and a function that returns its values.
 func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
 	switch d.Elem {
 	case "i8":
@@ -837,21 +843,26 @@ func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
 }
 
 func memoryOf[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
-	rows, cols, ld := 1, d.Rows, d.Rows
-	if d.Rank == 2 {
-		rows, cols, ld = d.Rows, d.Cols, d.Cols+3
-	} else if d.Rank == 0 {
-		cols, ld = 1, 1
+	gaps := [iface.MaxRank]int{3, 5, 2}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.KindOf(d.Rank), Elem: iface.ElemOf[T](), Rank: int8(d.Rank)}}
+	dims, size := d.dims(), 1
+	for k := len(dims) - 1; k >= 0; k-- {
+		b.Dim[k], b.Stride[k] = dims[k], size
+		size = size*dims[k] + gaps[len(dims)-1-k]
+		if d.Rank != 2 {
+			b.Off[k] = d.Offset + k
+		}
 	}
-	plane := rows * ld
-	if d.Rank == 3 {
-		cols, ld = d.Cols, d.Cols+3
-		rows, plane = d.Rows, d.Rows*ld+5
-	}
-	mem := make([]T, max(1, d.Planes)*plane)
-	cell := func(k int) *T {
-		row := k / max(cols, 1)
-		return &mem[row/max(rows, 1)*plane+row%max(rows, 1)*ld+k%max(cols, 1)]
+	b.Off[0] = d.Offset
+	mem := make([]T, size)
+	b.Ptr = unsafe.Pointer(unsafe.SliceData(mem))
+	cell := func(n int) *T {
+		at := 0
+		for k := len(dims) - 1; k >= 0; k-- {
+			at += n % dims[k] * b.Stride[k]
+			n /= dims[k]
+		}
+		return &mem[at]
 	}
 	isFloat := d.Elem[0] == 'f'
 	for k, v := range d.Cells {
@@ -862,21 +873,6 @@ func memoryOf[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
 			*at = T(v.Int)
 		}
 	}
-	var b *iface.Buffer
-	switch d.Rank {
-	case 0:
-		b = VariableOf(&mem[0])
-	case 1:
-		b = VectorOf(mem)
-	case 3:
-		b = MatrixOf(mem, d.Planes, rows, plane)
-		b.Kind, b.Rank = iface.Block, 3
-		b.Dim[2], b.Stride[1], b.Stride[2] = cols, ld, 1
-		b.Off[1], b.Off[2] = d.Offset+1, d.Offset+2
-	default:
-		b = MatrixOf(mem, rows, cols, ld)
-	}
-	b.Off[0] = d.Offset
 	return b, func() []Value {
 		out := make([]Value, len(d.Cells))
 		for k := range out {

@@ -108,9 +108,6 @@ func (w *writer) stride(o *operand, at *ir.Expr, axis int) value {
 	if len(at.X) == 2 {
 		return value{name: o.row, typ: ir.I64}
 	}
-	if axis >= len(o.stride) || o.stride[axis] == "" {
-		panic(unsupported{fmt.Sprintf("%d axes", len(at.X))})
-	}
 	return value{name: o.stride[axis], typ: ir.I64}
 }
 

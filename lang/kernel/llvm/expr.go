@@ -93,14 +93,12 @@ func (w *writer) field(e *ir.Expr) value {
 	o := w.operand(e.Operand)
 	name := ""
 	switch e.Field {
-	case ir.FieldDim0, ir.FieldDim1, ir.FieldDim2:
+	case ir.FieldDim0, ir.FieldDim1, ir.FieldDim2, ir.FieldDim3:
 		name = o.dim[e.Field-ir.FieldDim0]
-	case ir.FieldOff0, ir.FieldOff1, ir.FieldOff2:
+	case ir.FieldOff0, ir.FieldOff1, ir.FieldOff2, ir.FieldOff3:
 		name = o.off[e.Field-ir.FieldOff0]
-	case ir.FieldPlane:
-		name = o.stride[0]
-	case ir.FieldRow:
-		name = o.stride[1]
+	case ir.FieldStride0, ir.FieldStride1, ir.FieldStride2:
+		name = o.stride[e.Field-ir.FieldStride0]
 	default:
 		name = o.row
 	}
@@ -115,10 +113,13 @@ func (w *writer) operand(k int) *operand {
 	o := &operand{}
 	word := headWords + k*cpu.OperandWords
 	o.ptr = w.pointer(word + cpu.WordPtr)
-	for a := range 3 {
+	rank := w.fn.Operands[k].Kind.Rank()
+	for a := range rank {
 		o.dim[a], o.off[a] = w.word(word+cpu.WordDim0+a), w.word(word+cpu.WordOff0+a)
 	}
-	o.stride[0], o.stride[1] = w.word(word+cpu.WordStride0), w.word(word+cpu.WordStride1)
+	for a := range rank - 1 {
+		o.stride[a] = w.word(word + cpu.WordStride0 + a)
+	}
 	o.row = o.stride[0]
 	w.operands[k] = o
 	return o

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/cpu"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
@@ -76,9 +77,9 @@ type local struct {
 // operand is what a body knows of a data operand: names of values of the entry block.
 type operand struct {
 	ptr    string
-	dim    [3]string
-	stride [3]string // "" for 1
-	off    [3]string
+	dim    [iface.MaxRank]string
+	stride [iface.MaxRank - 1]string // along the indices before the last
+	off    [iface.MaxRank]string
 	row    string // the field ld
 }
 

@@ -58,7 +58,7 @@ func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr
 	index := ir.IndexNames(o.Kind)
 	for _, name := range strings.Split(index, ", ") {
 		if l.find(name) != nil { // an index of an enclosing loop
-			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r"}[o.Kind]
+			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r", iface.Tensor: "p, q, r, s"}[o.Kind]
 		}
 	}
 	over := fmt.Sprintf("%s in %s", index, o.Name)
@@ -79,8 +79,7 @@ func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr
 	}
 	if right == "" { // a size
 		d := l.err("E0705", x, fmt.Sprintf("the sizes of `%s` are its fields", o.Name))
-		fields := map[iface.Kind][]string{iface.Vector: {"n"}, iface.Matrix: {"rows", "cols"}, iface.Block: {"nx", "ny", "nz"}}[o.Kind]
-		l.suggest(d, x, fields, o.Name+".")
+		l.suggest(d, x, o.Kind.Sizes(), o.Name+".")
 		return true
 	}
 	d := l.err("E0705", x, fmt.Sprintf("a fold runs over the elements of `%s` in a codelet body", o.Name))
@@ -254,7 +253,7 @@ func (l *lowerer) suggestField(x *syntax.Index, d *diag.Diagnostic) {
 	if o == nil || !isInt || axis.Value < 0 || int(axis.Value) >= o.Kind.Rank() {
 		return
 	}
-	right := l.text(sel.X) + "." + ir.FieldName(o.Kind, [...]ir.Field{ir.FieldDim0, ir.FieldDim1, ir.FieldDim2}[axis.Value])
+	right := l.text(sel.X) + "." + ir.FieldName(o.Kind, ir.FieldDim0+ir.Field(axis.Value))
 	d.Help = append(d.Help, "write `"+right+"`")
 	d.Edit(l.f.At(x), right)
 	d.Sure()

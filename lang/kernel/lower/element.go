@@ -140,7 +140,7 @@ func (l *lowerer) operandField(x *syntax.Selector, en *entry) *ir.Expr {
 }
 
 var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
-	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`", iface.Tensor: "`n0` to `n3` and `offset0` to `offset3`"}
 
 // rangeOf lowers an explicit range. It reports false after an error.
 func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {

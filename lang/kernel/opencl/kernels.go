@@ -48,7 +48,7 @@ type fieldAt struct {
 func New(fn *ir.Func) (*Kernels, error) {
 	for _, o := range fn.Operands {
 		switch o.Kind {
-		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Void:
+		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Void:
 		default:
 			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
 		}
@@ -104,9 +104,10 @@ func (ks *Kernels) resolve(s *step) {
 		switch fn.Operands[op].Kind {
 		case iface.Matrix:
 			field(fieldAt{op, ir.FieldLD})
-		case iface.Block:
-			field(fieldAt{op, ir.FieldPlane})
-			field(fieldAt{op, ir.FieldRow})
+		case iface.Block, iface.Tensor:
+			for axis := range fn.Operands[op].Kind.Rank() - 1 {
+				field(fieldAt{op, ir.FieldStride0 + ir.Field(axis)})
+			}
 		}
 	}
 	expr := func(e *ir.Expr) {

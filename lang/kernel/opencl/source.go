@@ -296,8 +296,11 @@ func (w *writer) element(op int, index []*ir.Expr) string {
 	if len(index) == 2 {
 		return fmt.Sprintf("p%d[o%d + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, ir.FieldLD}), w.expr(index[1]))
 	}
-	return fmt.Sprintf("p%d[o%d + %s * %s + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, ir.FieldPlane}),
-		w.expr(index[1]), fieldParam(fieldAt{op, ir.FieldRow}), w.expr(index[2]))
+	at := ""
+	for axis, x := range index[:len(index)-1] {
+		at += fmt.Sprintf(" + %s * %s", w.expr(x), fieldParam(fieldAt{op, ir.FieldStride0 + ir.Field(axis)}))
+	}
+	return fmt.Sprintf("p%d[o%d%s + %s]", op, op, at, w.expr(index[len(index)-1]))
 }
 
 func (w *writer) constant(e *ir.Expr) string {

@@ -215,7 +215,7 @@ type pickView struct {
 // top-level statement that holds the mistake.
 func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
 	v := pickView{name: name, statement: fmt.Sprintf("partition %s = %s by pick(%d)", name, s.x, axis)}
-	kind := [4]string{2: "matrix", 3: "block"}[len(s.indices)]
+	kind := map[int]string{2: "matrix", 3: "block", 4: "tensor"}[len(s.indices)]
 	depth, used := 0, false
 	for i := range c.Tokens {
 		used = used || c.Kind(i) == token.Ident && c.Has(i, name)
@@ -331,7 +331,7 @@ func (c *cursor) dataAbove(x string) (kind string) {
 			continue
 		}
 		switch kind = c.Str(at); kind {
-		case "vector", "matrix", "block", "variable":
+		case "vector", "matrix", "block", "tensor", "variable":
 		default:
 			kind = ""
 		}
@@ -390,7 +390,7 @@ func (c *cursor) assignedWhole(x string, op, rank int) *token.Mistake {
 	}
 	c.next = hi
 	kind, sign, value := c.dataAbove(x), c.Str(op), c.text(op+1, hi)
-	if r, known := map[string]int{"variable": 0, "vector": 1, "matrix": 2, "block": 3}[kind]; known {
+	if r, known := map[string]int{"variable": 0, "vector": 1, "matrix": 2, "block": 3, "tensor": 4}[kind]; known {
 		rank = r
 	}
 	indices := c.unused(c.from, hi, "i", "j", "k", "l", "p", "q", "r", "s")

@@ -21,7 +21,7 @@
   '("COMMUTE" "R" "REDUX" "RW" "SCRATCH" "W")
   "Access modes.")
 (defconst starpush-types
-  '("array" "block" "bool" "csr" "f32" "f64" "float" "gate" "i16" "i32" "i64" "i8" "int" "kind" "list" "matrix" "node" "range" "reducer" "string" "task" "u16" "u32" "u64" "u8" "variable" "vector" "view" "void" "worker")
+  '("array" "block" "bool" "csr" "f32" "f64" "float" "gate" "i16" "i32" "i64" "i8" "int" "kind" "list" "matrix" "node" "range" "reducer" "string" "task" "tensor" "u16" "u32" "u64" "u8" "variable" "vector" "view" "void" "worker")
   "Types.")
 (defconst starpush-functions
   '("abs" "axis" "blocks" "busy" "cbrt" "ceil" "close" "cols" "cos" "cuda" "disk" "erf" "exp" "float" "floor" "fma" "gate" "gpu" "grid" "halves" "int" "len" "log" "log2" "max" "min" "nodes" "open" "opencl" "pick" "pow" "print" "range" "reducer" "round" "rows" "save" "select" "sin" "sqrt" "str" "tan" "tanh" "tiles" "value" "workers")
