@@ -13,4 +13,10 @@ type Pinner interface {
 	// FreePinned gives back what AllocPinned returned. No operation that uses it may
 	// be under way, and its addresses must not be used any more.
 	FreePinned(p unsafe.Pointer) error
+	// Pin makes memory that exists such memory, until Unpin. Something must refer to it
+	// all that time: memory that is collected may get other pages when it is used
+	// again, and the device would go on with the old ones.
+	Pin(p unsafe.Pointer, bytes int64) error
+	// Unpin undoes Pin, under the conditions of FreePinned.
+	Unpin(p unsafe.Pointer) error
 }

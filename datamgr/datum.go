@@ -132,19 +132,6 @@ func (g *generation) now() checked { return checked(g.v.Load()) }
 // sameAs reports whether g has been c since c was read.
 func (g *generation) sameAs(c checked) bool { return g.now() == c }
 
-// layout sets the strides of the main instance; ld is the distance of rows.
-func (d *Datum) layout(ld int) {
-	s := 1
-	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
-		d.stride[k] = s
-		if k == int(d.desc.Rank)-1 {
-			s *= ld
-		} else {
-			s *= d.desc.Dim[k]
-		}
-	}
-}
-
 // span is the size of the main instance: from the first element to the last,
 // with what lies between rows that are further apart than they are long.
 func (d *Datum) span() int64 {

@@ -47,7 +47,7 @@ func (h *Handle) newContribution() *Handle {
 	}
 	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc)}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
+	d.stride = (&Spec{LD: max(1, desc.Dim[max(0, int(desc.Rank)-1)])}).strides(&desc)
 	d.state.Store(uint32(stateLazy | stateNodes))
 	d.root = newFragment(d, d.box)
 	d.whole = &Handle{f0: d.root, frags: []*fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}

@@ -46,6 +46,7 @@ type Registry struct {
 
 	publishers []*Publisher // of all that run tasks; guarded by mu
 	held       []*Hold      // data held by the program; guarded by mu
+	homes      homes        // data in memory of the program; guarded by mu
 
 	// Rank says how waiters for a lock are ordered: by the priority, the higher first, and
 	// among equals by the number, the smaller first, 0: as they came. nil: all as they
@@ -133,7 +134,8 @@ func (s *Spec) Extent() (int, error) {
 
 // Register declares a datum and returns the handle of all of it. Data with a
 // home has a value; other data has neither value nor memory until it is
-// written first.
+// written first. Home that shares bytes with that of other data, which has not been
+// unregistered, is a *SharedMemoryError, unless both are ReadOnly.
 func (g *Registry) Register(s *Spec) (*Handle, error) {
 	desc, err := s.desc()
 	if err != nil {
@@ -141,12 +143,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	}
 	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	ld := s.LD
-	if ld == 0 && desc.Rank > 0 {
-		ld = desc.Dim[desc.Rank-1]
-	}
-	d.layout(ld)
-	copy(d.stride[:], s.Step)
+	d.stride = s.strides(&desc)
 	f := newFragment(d, d.box)
 	d.root = f
 	h := &Handle{f0: f, frags: []*fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
@@ -178,11 +175,64 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 {
 		d.setState(stateNodes)
 	}
+	var at *home
+	if e := extentOf(s.Home, &desc, &d.stride); e.End > e.First {
+		at = &home{d: d, readOnly: s.ReadOnly, extent: e, end: e.End}
+	}
 	sub := g.Lock()
+	defer sub.Unlock()
+	if at != nil {
+		if o := g.homes.sharing(at); o != nil {
+			return nil, &SharedMemoryError{Name: s.Name, Desc: desc, Other: o.whole, Site: o.whole.site}
+		}
+	}
 	g.ids++
 	h.id = g.ids
-	sub.Unlock()
+	if at != nil {
+		at.id = h.id
+		g.homes.add(at)
+	}
 	return h, nil
+}
+
+// SharedMemoryError says that memory of the program has been registered already. Two data that
+// share bytes would each see the other's halves, as tasks are ordered by data.
+type SharedMemoryError struct {
+	Name  string     // of the data that could not be registered; "" if it has none
+	Desc  iface.Desc // what it is
+	Other *Handle    // the data that has the memory, or a part of it
+	Site  *Site      // where Other was registered; may be nil
+}
+
+// Error names both data.
+func (e *SharedMemoryError) Error() string {
+	name := func(name string, d iface.Desc) string {
+		if name == "" {
+			return "a " + d.String()
+		}
+		return fmt.Sprintf("`%s` (%v)", name, &d)
+	}
+	at := ""
+	if e.Site != nil {
+		at = ", registered at " + e.Site.String()
+	}
+	return fmt.Sprintf("datamgr: %s shares memory with %s%s: register the memory once and partition it, unregister the other first, or register both as read-only",
+		name(e.Name, e.Desc), name(e.Other.Name(), e.Other.Desc()), at)
+}
+
+// Lookup returns the handle of the data whose home begins at p, or nil. Of read-only data that
+// share memory it returns the one that was registered last. It takes a logarithm of
+// the number of data with homes.
+func (g *Registry) Lookup(p unsafe.Pointer) *Handle {
+	if p == nil {
+		return nil
+	}
+	sub := g.Lock()
+	defer sub.Unlock()
+	if d := g.homes.lookup(uintptr(p)); d != nil {
+		return d.whole
+	}
+	return nil
 }
 
 // RegisterValued declares a datum without a home that counts as having a value, and takes
@@ -281,6 +331,32 @@ func (s *Spec) desc() (iface.Desc, error) {
 		return fail("reduction %q has no function that initialises", r.Name)
 	}
 	return d, nil
+}
+
+// strides are the distances between neighbours along each index of data with a home.
+func (s *Spec) strides(d *iface.Desc) (stride [iface.MaxRank]int) {
+	at := 1
+	for k := int(d.Rank) - 1; k >= 0; k-- {
+		stride[k] = at
+		if k == int(d.Rank)-1 && s.LD != 0 {
+			at = s.LD
+		} else {
+			at *= d.Dim[k]
+		}
+	}
+	copy(stride[:], s.Step)
+	return stride
+}
+
+// Memory returns the memory that data takes whose first element is at Home. It is empty where
+// there is none. Errors are those of Register.
+func (s *Spec) Memory() (Extent, error) {
+	d, err := s.desc()
+	if err != nil {
+		return Extent{}, err
+	}
+	stride := s.strides(&d)
+	return extentOf(s.Home, &d, &stride), nil
 }
 
 // steps checks the distances between elements in main memory: lines do not overlap,

@@ -1,11 +1,13 @@
 package engine
 
-// Copies of data: at once, and on write.
+// Copies of data: at once, on write, and as bytes.
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -100,6 +102,66 @@ func checkCopy(dst, src *datamgr.Handle) error {
 	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim:
 		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
 			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
+	}
+	return nil
+}
+
+// Bytes for other programs.
+
+// Pack returns the elements of h, which may be a part, as bytes that another program, or another
+// machine, can read: an .npy file of NumPy. It has the sizes and the element type in its
+// header, and then the elements, little-endian, the last index fastest. Its place in the
+// order is that of the call, as with Acquire in mode R, and so are its errors; void data is a *ModeError.
+// It waits for the tasks before it that write h, and must not be called in a kernel.
+// The bytes are the caller's.
+func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte, error) {
+	if err := j.packable(h, iface.R); err != nil {
+		return nil, err
+	}
+	a, err := j.Acquire(ctx, h, iface.R, at...)
+	if err != nil {
+		return nil, err
+	}
+	b, err := format.Append(nil, a.Buffer())
+	if e := a.Release(); err == nil {
+		err = e
+	}
+	return b, err
+}
+
+// Unpack writes bytes that Pack made, or NumPy, to the elements of h, which may be a part. Its
+// place in the order is that of the call, as with Acquire in mode W, and so are its errors.
+// Bytes that are damaged, or of data of another kind, other sizes or another element type
+// are an error that wraps a *format.Error; h is as it was then. Sizes and types are
+// compared before memory is used. data must not change before Unpack returns, and is
+// not kept.
+func (j *Job) Unpack(ctx context.Context, h *datamgr.Handle, data []byte, at ...*Site) error {
+	if err := j.packable(h, iface.W); err != nil {
+		return err
+	}
+	d := h.Desc()
+	in, err := format.Parse(data, format.Want{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape()})
+	if err != nil {
+		return fmt.Errorf("engine: cannot unpack into %s: %w", describe(h), err)
+	}
+	a, err := j.Acquire(ctx, h, iface.W, at...)
+	if err != nil {
+		return err
+	}
+	err = in.Fill(a.Buffer())
+	if e := a.Release(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// packable says why h cannot be packed or, in mode W, unpacked.
+func (j *Job) packable(h *datamgr.Handle, mode iface.AccessMode) error {
+	switch {
+	case h == nil || h.Desc().Kind == iface.Void:
+		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "there is nothing to pack: " + describe(h) + " has no elements"}
+	case j.rt.opt.Plan != nil:
+		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "a plan has no values to pack"}
 	}
 	return nil
 }

@@ -20,16 +20,41 @@ type DataSpec = datamgr.Spec
 // Register declares data and returns the handle of all of it. Data with Home
 // lives in that memory, has its value, and must be left alone by the caller
 // until it is unregistered and that has ended, except through Acquire; other
-// data has no value and takes no memory before it is first written. Registering
-// the same memory twice gives unrelated data: the caller orders uses of the one
-// after those of the other, and on devices unregisters the one before registering
-// the other.
+// data has no value and takes no memory before it is first written.
+//
+// Memory that shares bytes with that of other data is a *datamgr.SharedMemoryError, unless
+// both are ReadOnly: as the runtime orders tasks by data, nothing would order the
+// tasks of both. Looking for such data takes a logarithm of the number of data with
+// Home, and a step for each of them whose rows lie between those of the new one. The memory is free
+// once Unregister returns; the caller orders uses of the new data after those of the
+// old, and with devices waits for the end of the old one first.
 func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	if err := rt.open(); err != nil {
 		return nil, err
 	}
 	s.Unordered = s.Unordered || rt.opt.Unordered
 	return rt.reg.Register(&s)
+}
+
+// Lookup returns the handle of the data that was registered with the memory of s: its first
+// element is that of s, and its elements have type T; the length of s may be another. Of
+// a variable, s is the slice of its one element: unsafe.Slice(&x, 1). ok is false when there is
+// no such data, or it was unregistered. Of read-only data that share memory it
+// returns the one that was registered last. It takes the submission lock and time in
+// proportion to the logarithm of the number of data with memory of the program. It may be
+// called at any time, also in kernels.
+func Lookup[T iface.Go](rt *Runtime, s []T) (h *datamgr.Handle, ok bool) {
+	if rt == nil || len(s) == 0 {
+		return nil, false
+	}
+	h = rt.reg.Lookup(unsafe.Pointer(unsafe.SliceData(s)))
+	if h == nil {
+		return nil, false
+	}
+	if _, e := h.Type(); e != iface.ElemOf[T]() {
+		return nil, false
+	}
+	return h, true
 }
 
 // RegisterLike is Register for data of the kind, element type and sizes of h,

@@ -2,48 +2,243 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/bits"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Memory that is registered twice is two pieces of data, which nothing orders but
-// the program; the end of the one leaves the other alone.
+// TestRegisteredTwice: memory belongs to one piece of data until that is unregistered, unless
+// all of it is only read.
 func TestRegisteredTwice(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
-		x := []int64{0, 0}
-		a, b := ints(t, rt, x), ints(t, rt, x)
-		if a == b || a.Overlaps(b) {
-			t.Fatal("one piece of data")
+		x := []int64{0, 0, 0}
+		a, err := NewVector(rt, x, Name("a"))
+		must(t, err)
+		_, err = NewVector(rt, x[2:], Name("b"))
+		var shared *datamgr.SharedMemoryError
+		if !errors.As(err, &shared) || shared.Other != a.Handle || shared.Name != "b" {
+			t.Errorf("%v, want an error about a and b", err)
 		}
-		var last []Dependency
-		for k := range 10 {
-			h := a
-			if k%2 == 1 {
-				h = b
-			}
-			n, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: last})
-			must(t, err)
-			last = []Dependency{n}
-		}
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, a.Handle)}))
+		must(t, j.Unregister(a.Handle))
 		must(t, j.Wait(context.Background()))
-		must(t, j.Unregister(a))
-		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, b)}))
-		must(t, j.Unregister(b))
+		b, err := NewVector(rt, x[2:], Name("b"))
+		must(t, err)
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, b.Handle)}))
+		must(t, j.Unregister(b.Handle))
+		c, err := NewVector(rt, x[:2]) // beside b, whose task may not have ended
+		must(t, err)
+		must(t, j.Unregister(c.Handle))
 		must(t, j.Wait(context.Background()))
-		if x[0] != 11 || x[1] != 11 {
+		if !slices.Equal(x, []int64{1, 1, 2}) {
 			t.Error(x)
 		}
-		if a.Alive() || b.Alive() {
-			t.Error("alive")
+		for range 2 {
+			r, err := NewVector(rt, x, ReadOnly())
+			must(t, err)
+			if h, ok := Lookup(rt, x); !ok || h != r.Handle {
+				t.Errorf("of read-only data %v is found", h)
+			}
 		}
 	})
+}
+
+// TestLookup: data is found by the memory that it was registered with, until it is
+// unregistered.
+func TestLookup(t *testing.T) {
+	rt, j := start(t, Options{Workers: 2})
+	x, m, v := make([]float64, 10), make([]float32, 12), int32(7)
+	a, err := NewVector(rt, x[2:6])
+	must(t, err)
+	b, err := NewMatrix(rt, m, 2, 4, Stride(6))
+	must(t, err)
+	c, err := NewVariable(rt, &v)
+	must(t, err)
+	if h, ok := Lookup(rt, x[2:]); !ok || h != a.Handle {
+		t.Errorf("the vector: %v", h)
+	}
+	if h, ok := Lookup(rt, m); !ok || h != b.Handle {
+		t.Errorf("the matrix: %v", h)
+	}
+	if h, ok := Lookup(rt, unsafe.Slice(&v, 1)); !ok || h != c.Handle {
+		t.Errorf("the variable: %v", h)
+	}
+	for what, found := range map[string]bool{
+		"another place": second(Lookup(rt, x)), "the middle": second(Lookup(rt, x[3:])),
+		"another type": second(Lookup(rt, unsafe.Slice((*int64)(unsafe.Pointer(&x[2])), 4))),
+		"nothing":      second(Lookup[float64](rt, nil)), "no runtime": second(Lookup(nil, x[2:])),
+	} {
+		if found {
+			t.Errorf("%s is data", what)
+		}
+	}
+	must(t, j.Unregister(a.Handle))
+	if h, ok := Lookup(rt, x[2:]); ok {
+		t.Errorf("unregistered: %v", h)
+	}
+}
+
+func second[A, B any](_ A, b B) B { return b }
+
+// TestPack: the elements of data, and of parts with gaps, go through bytes that NumPy reads, at
+// their place in the order of tasks.
+func TestPack(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		ctx := context.Background()
+		x := []int64{1, 2, 3, 4, 5, 6}
+		a, err := NewMatrix(rt, x, 2, 3, Name("a"))
+		must(t, err)
+		columns := parts(t, rt, a.Handle, filter.Cols(3, 0))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, a.Handle)}))
+		whole, err := j.Pack(ctx, a.Handle)
+		must(t, err)
+		if head := string(whole[:6]); head != "\x93NUMPY" || !strings.Contains(string(whole[:128]), "'<i8'") || len(whole) != 128+48 {
+			t.Errorf("%q…, %d bytes", whole[:128], len(whole))
+		}
+		for i := range x {
+			if got := binary.LittleEndian.Uint64(whole[128+8*i:]); got != uint64(i+2) {
+				t.Errorf("element %d is %d", i, got)
+			}
+		}
+		column, err := j.Pack(ctx, columns[2])
+		must(t, err)
+		must(t, j.Unpack(ctx, columns[0], column))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, a.Handle)}))
+		must(t, j.Wait(ctx))
+		b, err := MakeMatrix[int64](rt, 2, 3, Name("b")) // it has no memory yet
+		must(t, err)
+		must(t, j.Unpack(ctx, b.Handle, whole))
+		again, err := j.Pack(ctx, b.Handle)
+		must(t, err)
+		if !slices.Equal(again, whole) {
+			t.Error("what was unpacked is packed as other bytes")
+		}
+
+		f, err := MakeMatrix[float64](rt, 2, 3, Name("f"))
+		must(t, err)
+		v, err := MakeVector[int64](rt, 6, Name("v"))
+		must(t, err)
+		void, err := rt.Register(DataSpec{Kind: iface.Void})
+		must(t, err)
+		read, err := NewVector(rt, []int64{1}, ReadOnly())
+		must(t, err)
+		for what, c := range map[string]struct {
+			h    *datamgr.Handle
+			data []byte
+			text string
+		}{
+			"type":     {f.Handle, whole, "cannot unpack into"},
+			"kind":     {v.Handle, whole, "expected vector[i64] of 6, found size 2 x 3 of type i64"},
+			"part":     {columns[0], whole, "expected matrix[i64] 2 x 1, found size 2 x 3"},
+			"short":    {a.Handle, whole[:len(whole)-1], "expected 48 bytes"},
+			"long":     {a.Handle, append(slices.Clone(whole), 0), "expected 48 bytes"},
+			"no bytes": {a.Handle, nil, "a NumPy file"},
+			"void":     {void, whole, "has no elements"},
+			"nothing":  {nil, whole, "nothing to pack"},
+			"readonly": {read.Handle, must1(j.Pack(ctx, read.Handle))(t), "read-only"},
+		} {
+			if err := j.Unpack(ctx, c.h, c.data); err == nil || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%s: %v, want an error with %q", what, err, c.text)
+			}
+		}
+		if _, err := j.Pack(ctx, f.Handle); err == nil {
+			t.Error("data without a value was packed")
+		}
+		must(t, j.Unregister(a.Handle))
+		must(t, j.Wait(ctx))
+		if !slices.Equal(x, []int64{5, 4, 5, 8, 7, 8}) {
+			t.Error(x)
+		}
+	})
+}
+
+func must1[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// pinningDevice counts what is pinned.
+type pinningDevice struct {
+	accel.Device
+	live map[unsafe.Pointer]int64
+	full error
+}
+
+func (d *pinningDevice) AllocPinned(int64) (unsafe.Pointer, error) { return nil, errors.ErrUnsupported }
+func (d *pinningDevice) FreePinned(unsafe.Pointer) error           { return nil }
+
+func (d *pinningDevice) Pin(p unsafe.Pointer, bytes int64) error {
+	if d.full == nil {
+		d.live[p] = bytes
+	}
+	return d.full
+}
+
+func (d *pinningDevice) Unpin(p unsafe.Pointer) error {
+	if _, ok := d.live[p]; !ok {
+		return errors.New("it was not pinned")
+	}
+	delete(d.live, p)
+	return nil
+}
+
+// TestPinSlice: slices are pinned by the device that can, until they are unpinned or the
+// runtime is closed.
+func TestPinSlice(t *testing.T) {
+	gpu, err := sim.New(sim.Options{Name: "gpu", Capacity: 1 << 20})
+	must(t, err)
+	d := &pinningDevice{Device: gpu, live: map[unsafe.Pointer]int64{}}
+	rt, err := New(Options{Workers: 1, Devices: []accel.Device{d}})
+	must(t, err)
+	x, y := make([]float32, 1000), make([]int64, 10)
+	unpin, err := PinSlice(rt, x)
+	must(t, err)
+	_, err = PinSlice(rt, y)
+	must(t, err)
+	if d.live[unsafe.Pointer(&x[0])] != 4000 || d.live[unsafe.Pointer(&y[0])] != 80 || len(d.live) != 2 {
+		t.Errorf("pinned: %v", d.live)
+	}
+	must(t, unpin())
+	must(t, unpin())
+	if len(d.live) != 1 {
+		t.Errorf("pinned: %v", d.live)
+	}
+	unpin, err = PinSlice[float32](rt, nil)
+	must(t, err)
+	must(t, unpin())
+	d.full = errors.New("no more of it")
+	if _, err := PinSlice(rt, x); !errors.Is(err, d.full) || !strings.Contains(err.Error(), d.Name()) {
+		t.Errorf("%v, want the error of the device", err)
+	}
+	must(t, rt.Close())
+	if len(d.live) != 0 {
+		t.Errorf("pinned after Close: %v", d.live)
+	}
+	if _, err := PinSlice(rt, x); err != ErrClosed {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := PinSlice(nil, x); err == nil {
+		t.Error("pinned without a runtime")
+	}
+	plain, _ := start(t, Options{Workers: 1})
+	unpin, err = PinSlice(plain, x)
+	must(t, err)
+	must(t, unpin())
 }
 
 // TestBlock: planes and lines of a block at home lie as far apart as it was

@@ -85,7 +85,7 @@
 //
 // Memory of the program ([DataSpec] with Home) stays the program's. From Register until
 // the data is unregistered and its last task has ended, the program may use it through
-// Acquire only; it is kept alive, as any Go pointer is. Other data is memory of the
+// Acquire only; it is kept alive, and no other data may have it. Other data is memory of the
 // runtime, which exists from the first write to the unregistration. Handles and views may
 // be kept for ever; calls with one that has been unregistered return an error.
 //
@@ -209,7 +209,7 @@ package engine
 //	job.go       jobs
 //	submit.go    submission
 //	repeat.go    rounds of repeating tasks
-//	copy.go      copies, duplicates
+//	copy.go      copies, duplicates, bytes
 //	insert.go    Job.Go
 //	runtime.go   New and Close
 

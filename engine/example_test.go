@@ -231,3 +231,41 @@ func ExampleJob_Acquire() {
 	// held: waiting
 	// read: ended [1 2 3]
 }
+
+// Data is found by its memory, and goes to another runtime as bytes.
+func ExampleJob_Pack() {
+	ctx := context.Background()
+	rt, _ := engine.New(engine.Options{})
+	defer rt.Close()
+	job := rt.NewJob(ctx, engine.JobOptions{})
+	defer job.Close()
+
+	grid := []float32{1, 2, 3, 4, 5, 6}
+	a, err := engine.NewMatrix(rt, grid, 2, 3, engine.Name("grid"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, ok := engine.Lookup(rt, grid)
+	fmt.Println(found.Name(), ok)
+	_, err = engine.NewVector(rt, grid[4:], engine.Name("tail"))
+	fmt.Println(err)
+
+	packed, err := job.Pack(ctx, a.Handle) // after the tasks that write it
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, _ := engine.MakeMatrix[float32](rt, 2, 3)
+	if err := job.Unpack(ctx, b.Handle, packed); err != nil {
+		log.Fatal(err)
+	}
+	v, _ := engine.MakeVector[float32](rt, 6, engine.Name("v"))
+	fmt.Println(job.Unpack(ctx, v.Handle, packed))
+	access, _ := job.Acquire(ctx, b.Handle, iface.R)
+	fmt.Println(len(packed), iface.Row[float32](access.Buffer(), 1))
+	access.Release()
+	// Output:
+	// grid true
+	// datamgr: `tail` (vector[f32] of 2) shares memory with `grid` (matrix[f32] 2 x 3): register the memory once and partition it, unregister the other first, or register both as read-only
+	// engine: cannot unpack into `v` (vector[f32] of 6): packed data, byte 10: expected vector[f32] of 6, found size 2 x 3 of type f32
+	// 152 [4 5 6]
+}

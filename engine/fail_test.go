@@ -311,7 +311,7 @@ func TestSubmitErrors(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		x := []int64{1, 2}
 		h := ints(t, rt, x)
-		ro, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{2}, Home: ptr(x), ReadOnly: true, Name: "x"})
+		ro, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{2}, Home: ptr([]int64{1, 2}), ReadOnly: true, Name: "x"})
 		must(t, err)
 		declared := &Codelet{Name: "d", Modes: []iface.AccessMode{iface.RW}, CPU: nop.CPU}
 		var (

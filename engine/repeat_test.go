@@ -241,8 +241,7 @@ func TestRepeatOnOneHandle(t *testing.T) {
 // keep the next one from its place for ever: it is refused. All others are taken.
 func TestBehindTheLastRound(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
-		v := []int64{0, 0}
-		x, y, z := ints(t, rt, v), ints(t, rt, v[:1:1]), lazy(t, rt, 1, datamgr.SumReduction())
+		x, y, z := ints(t, rt, []int64{0, 0}), ints(t, rt, []int64{0}), lazy(t, rt, 1, datamgr.SumReduction())
 		ps := parts(t, rt, x, filter.Blocks(2))
 		for _, c := range []struct {
 			round, behind []Operand

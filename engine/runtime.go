@@ -310,6 +310,9 @@ func (rt *Runtime) Close() error {
 		if err := rt.closeNodes(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}
+		if err := rt.pins.endAll(); err != nil {
+			rt.closeErr = errors.Join(rt.closeErr, err)
+		}
 		if err := rt.saveModels(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}
@@ -482,6 +485,71 @@ func (rt *Runtime) AllocPinned(bytes int64) (p unsafe.Pointer, free func() error
 	heap := accel.NewHeap("pinned", bytes) // whose Free leaves the rest to the collector
 	p, err = heap.Alloc(bytes)
 	return p, func() error { return nil }, err
+}
+
+// PinSlice makes the memory of s, such as that of data that is or will be registered with it,
+// as fast to copy from and to devices as that of AllocPinned: a device that is an
+// accel.Pinner copies it without a stage between. Without such a device it does nothing. unpin
+// undoes it; call it when no data has the memory as its home any more, and before the device
+// is closed. A second call of unpin does nothing, and Close of the runtime calls it for what
+// is left. Until then the runtime keeps the memory alive.
+//
+// Pinning takes the time of some system calls, and memory that is not swapped: it is for slices
+// of a megabyte and more that are copied often. Errors are those of the driver, for instance
+// that pages of s are pinned already; and ErrClosed. It may be called while
+// tasks use s.
+func PinSlice[T iface.Go](rt *Runtime, s []T) (unpin func() error, err error) {
+	if rt == nil {
+		return nil, fmt.Errorf("engine: PinSlice[%T]: the runtime is nil; make one by engine.New", *new(T))
+	}
+	return rt.pins.pin(rt, unsafe.Pointer(unsafe.SliceData(s)), int64(len(s))*int64(unsafe.Sizeof(*new(T))))
+}
+
+// pin has the first device that can pin memory.
+func (s *pins) pin(rt *Runtime, p unsafe.Pointer, bytes int64) (unpin func() error, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed || rt.Closed() {
+		return nil, ErrClosed
+	}
+	for _, d := range rt.devices {
+		d, ok := d.(accel.Pinner)
+		if !ok || bytes == 0 {
+			continue
+		}
+		if err := d.Pin(p, bytes); err != nil {
+			return nil, fmt.Errorf("engine: %s cannot pin %s: %w", d.Name(), accel.Bytes(bytes), err)
+		}
+		x := &pinnedMemory{p, d}
+		if s.mu.live == nil {
+			s.mu.live = map[*pinnedMemory]struct{}{}
+		}
+		s.mu.live[x] = struct{}{}
+		return func() error { return s.unpin(x) }, nil
+	}
+	return func() error { return nil }, nil
+}
+
+func (s *pins) unpin(x *pinnedMemory) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.mu.live[x]; !ok {
+		return nil
+	}
+	delete(s.mu.live, x)
+	return x.dev.Unpin(x.p)
+}
+
+// endAll unpins what is left, for good.
+func (s *pins) endAll() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.closed = true
+	for x := range s.mu.live {
+		err = errors.Join(err, x.dev.Unpin(x.p))
+	}
+	s.mu.live = nil
+	return err
 }
 
 // Running a codelet without a task.

@@ -81,6 +81,21 @@ type Runtime struct {
 	closing       sync.Once
 	closeErr      error
 	models        models
+	pins          pins
+}
+
+// pins is what PinSlice has pinned. It keeps the memory alive.
+type pins struct {
+	mu struct {
+		sync.Mutex
+		live   map[*pinnedMemory]struct{}
+		closed bool
+	}
+}
+
+type pinnedMemory struct {
+	p   unsafe.Pointer
+	dev accel.Pinner
 }
 
 // Workers returns the number of workers; 1 in a Sequential runtime, whose

@@ -267,6 +267,9 @@ func (p *pinner) FreePinned(at unsafe.Pointer) error {
 	return nil
 }
 
+func (p *pinner) Pin(unsafe.Pointer, int64) error { return nil }
+func (p *pinner) Unpin(unsafe.Pointer) error      { return nil }
+
 func TestAlloc(t *testing.T) {
 	d, err := sim.New(sim.Options{Capacity: 1 << 16})
 	if err != nil {

@@ -74,9 +74,9 @@ func freePinned(p unsafe.Pointer) error {
 	return hostFree(address(p))
 }
 
-// Pin pins memory that something else than Go allocated, such as a mapped file.
-// Memory of the Go heap cannot be pinned: its pages go back to the system when Go
-// sees fit.
+// Pin pins memory that exists, such as a mapped file or a slice. Memory of the Go heap
+// stays where it is and keeps its pages as long as something refers to it, which the caller
+// must see to until Unpin.
 func (d *Device) Pin(p unsafe.Pointer, bytes int64) error {
 	return d.with(func() error {
 		if err := hostRegister(address(p), bytes); err != nil {

@@ -24,6 +24,7 @@ package format
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -159,11 +160,12 @@ type Input struct {
 	// Dims are the sizes of the data, one for each index of the wanted kind.
 	Dims []int
 
-	name string // in messages
-	part string // of the file that is read, see Split
-	want Want
-	fill func(b *iface.Buffer) error
-	file fs.File
+	exact bool   // elements are not converted, and dimensions not dropped
+	name  string // in messages
+	part  string // of the file that is read, see Split
+	want  Want
+	fill  func(b *iface.Buffer) error
+	file  fs.File
 }
 
 // Open opens a data file and finds out its sizes. Errors in the
@@ -187,6 +189,30 @@ func Open(fsys fs.FS, name string, want Want) (*Input, error) {
 	in := &Input{name: shown(name), part: part, want: want, file: f}
 	if err := open(in); err != nil {
 		f.Close()
+		return nil, in.located(err)
+	}
+	return in, nil
+}
+
+// Append adds the elements of b to dst as an .npy file has them: a header with the sizes and the
+// element type, then the elements, little-endian, the last index fastest.
+func Append(dst []byte, b *iface.Buffer) ([]byte, error) {
+	if b.Kind != iface.Variable && b.Kind.Rank() == 0 {
+		return dst, &Error{File: "data to pack", Want: "data with elements", Got: b.Desc.String()}
+	}
+	to := bytes.NewBuffer(slices.Grow(dst, int(b.Bytes())+256))
+	if err := buffered(to, b, writeNpy); err != nil {
+		return dst, err
+	}
+	return to.Bytes(), nil
+}
+
+// Parse is Open of an .npy file in memory, such as Append makes. Its element type and the
+// number of its sizes must be those that are wanted. data must not change before Fill.
+func Parse(data []byte, want Want) (*Input, error) {
+	in := &Input{name: "packed data", want: want, exact: true}
+	r := bytes.NewReader(data)
+	if err := in.npy(r, func(read, _ int64) (io.Reader, int64) { return r, int64(len(data)) - read }); err != nil {
 		return nil, in.located(err)
 	}
 	return in, nil

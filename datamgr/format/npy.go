@@ -41,6 +41,9 @@ func (in *Input) npy(file io.Reader, rest func(read, want int64) (io.Reader, int
 	if !ok {
 		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f4, f8 or b1", Got: quote([]byte(d.Type))}
 	}
+	if in.exact && (elem != in.want.Elem || len(d.Shape) != in.want.Kind.Rank()) {
+		return &Error{At: true, Byte: int64(start), Want: in.want.String(), Got: fmt.Sprintf("%s of type %v", sizes(d.Shape), elem)}
+	}
 	if e := in.shape(d.Shape...); e != nil {
 		e.At, e.Byte = true, int64(start)
 		return e

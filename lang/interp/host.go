@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
@@ -250,7 +251,7 @@ var claims struct {
 // A claim is a binding and the addresses it lies between.
 type claim struct {
 	NamedBinding
-	lo, hi uintptr
+	memory datamgr.Extent
 }
 
 // claim notes bindings of m, beside those it has claimed, until disclaim. The error says which one a run that is
@@ -261,10 +262,8 @@ func (m *Machine) claim(bs []NamedBinding) error {
 	}
 	mine := make([]claim, 0, len(bs))
 	for _, b := range bs {
-		n, bytes, at := b.Data.runs()
-		if n*bytes > 0 {
-			lo := uintptr(b.Data.Home)
-			mine = append(mine, claim{b, lo, lo + at(n-1) + bytes})
+		if e := b.Data.memory(); e.End > e.First {
+			mine = append(mine, claim{b, e})
 		}
 	}
 	claims.Lock()
@@ -279,7 +278,7 @@ func (m *Machine) claim(bs []NamedBinding) error {
 		}
 		for _, a := range theirs {
 			for _, b := range mine {
-				if a.lo < b.hi && b.lo < a.hi && !(a.Data.ReadOnly && b.Data.ReadOnly) && a.Data.shares(b.Data) {
+				if !(a.Data.ReadOnly && b.Data.ReadOnly) && a.memory.Shares(&b.memory) {
 					return fmt.Errorf("lang: Bind(%q): it shares memory with %q of another instance or session, which is not closed; close that first, or bind both lang.ReadOnly()", b.Name, a.Name)
 				}
 			}
@@ -299,55 +298,21 @@ func (m *Machine) disclaim() {
 	claims.Unlock()
 }
 
-// runs returns how many runs of adjacent elements b has, how many bytes each has,
-// and where run i begins, in bytes from the first.
-func (b *Binding) runs() (count, bytes uintptr, at func(i uintptr) uintptr) {
-	size := uintptr(b.Elem.Size())
-	count, bytes = 1, size
-	if n := len(b.Dims); n > 0 {
-		bytes *= uintptr(b.Dims[n-1])
-		for _, d := range b.Dims[:n-1] {
-			count *= uintptr(d)
-		}
+// memory is what b takes of the program's memory.
+func (b *Binding) memory() datamgr.Extent {
+	s := datamgr.Spec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Step: b.Step, Home: b.Home}
+	e, err := s.Memory()
+	if err != nil {
+		return datamgr.Extent{} // registering it will say what is wrong
 	}
-	stride := bytes
-	if len(b.Dims) == 2 && b.LD > 0 {
-		stride = uintptr(b.LD) * size
-	}
-	if b.Step == nil {
-		return count, bytes, func(i uintptr) uintptr { return i * stride }
-	}
-	return count, bytes, func(i uintptr) uintptr {
-		off := uintptr(0)
-		for k := len(b.Step) - 1; k >= 0; k-- {
-			n := uintptr(b.Dims[k])
-			off += i % n * uintptr(b.Step[k]) * size
-			i /= n
-		}
-		return off
-	}
+	return e
 }
 
 // shares reports whether a and b have bytes in common: blocks of columns of one
 // matrix lie between each other, and have none.
 func (a *Binding) shares(b *Binding) bool {
-	na, la, sa := a.runs()
-	nb, lb, sb := b.runs()
-	if na*la == 0 || nb*lb == 0 {
-		return false
-	}
-	for i, k := uintptr(0), uintptr(0); i < na && k < nb; {
-		x, y := uintptr(a.Home)+sa(i), uintptr(b.Home)+sb(k)
-		switch {
-		case x+la <= y:
-			i++
-		case y+lb <= x:
-			k++
-		default:
-			return true
-		}
-	}
-	return false
+	x, y := a.memory(), b.memory()
+	return x.Shares(&y)
 }
 
 // Values between Go and the language.
