@@ -23,7 +23,7 @@ func (w *worker) run(t *task) {
 		w.flush()
 		w.job = j
 	}
-	if t.general || t.Order <= j.cancelled.Load() || w.arch != cpuArch {
+	if t.general || t.Order <= j.cancelled.Load() || !w.host {
 		w.runGeneral(t)
 		w.drain()
 		return
@@ -36,15 +36,14 @@ func (w *worker) run(t *task) {
 			return
 		}
 	}
-	if w.rt.opt.Poison {
-		w.poison(t)
-	}
 	var err error
-	// callBare relies on worker.loop, which a Sequential runtime does not run.
-	if w.rt.hasListeners() || j.timed.Load() || w.lookahead != nil || w.rt.opt.Sequential {
-		err = w.kernel(t, t.codelet.CPU[0], 0)
-	} else {
+	if w.bare && !w.rt.hasListeners() && !j.timed.Load() {
 		err = w.callBare(t.codelet.CPU[0])
+	} else {
+		if w.rt.opt.Poison {
+			w.poison(t)
+		}
+		err = w.kernel(t, t.codelet.CPU[0], 0)
 	}
 	if err != nil {
 		t.extend()

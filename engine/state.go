@@ -324,6 +324,8 @@ type worker struct {
 	slots     []*slot        // on devices
 	queued    []queuedKernel // the first one runs
 	lookahead *lookahead     // where memory is bounded
+	host      bool           // arch is that of the CPU
+	bare      bool           // in main memory without a bound: nothing is to be done around a kernel unless someone listens
 	node      int            // its memory node
 	freed     [2]struct {    // ended tasks to give back, by size
 		first, last *task
@@ -360,6 +362,9 @@ func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node in
 		own: len(rt.workers), turn: make(chan struct{}, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
+	w.host = w.arch == cpuArch
+	// callBare relies on worker.loop, which a Sequential runtime does not run.
+	w.bare = w.host && node == 0 && !rt.limited && !rt.opt.Poison && !rt.opt.Sequential
 	sub.AddPublisher(&w.pub)
 	return w
 }
