@@ -440,41 +440,19 @@ func (s *stripCompiler) ifStmt(st *ir.Stmt, t int) stripStmt {
 		v := cond(m, n, mask, nil)
 		a, b := strip[bool](m, yes, n), strip[bool](m, no, n)
 		in, out := splitMask(v, mask, a, b)
+		if in == n {
+			a = nil // operations without a mask are faster
+		}
 		if in > 0 {
 			then(m, n, a)
 		}
 		if out > 0 && hasElse {
+			if out == n {
+				b = nil
+			}
 			other(m, n, b)
 		}
 	}
-}
-
-// splitMask divides the rounds of mask by v, and counts both sides. v and yes may be the same
-// memory.
-func splitMask(v, mask, yes, no []bool) (in, out int) {
-	no, yes = no[:len(v)], yes[:len(v)]
-	if mask == nil {
-		for k, b := range v {
-			yes[k], no[k] = b, !b
-			if b {
-				in++
-			}
-		}
-		return in, len(v) - in
-	}
-	mask = mask[:len(v)]
-	for k, b := range v {
-		p := mask[k]
-		yes[k], no[k] = b && p, !b && p
-		if p {
-			if b {
-				in++
-			} else {
-				out++
-			}
-		}
-	}
-	return in, out
 }
 
 // setStrip compiles an assignment to a varying local.
@@ -502,11 +480,7 @@ func setStrip[T any](s *stripCompiler, st *ir.Stmt, v vec[T], t int) stripStmt {
 			}
 			return
 		}
-		for k, x := range v(m, n, mask, nil)[:n] {
-			if mask[k] {
-				d[k] = x
-			}
-		}
+		blend(d, v(m, n, mask, nil), mask)
 	}
 }
 

@@ -14,11 +14,46 @@ type stripAccess struct {
 	s          *stripCompiler
 	e          *ir.Expr
 	op         int
-	contiguous bool    // consecutive rounds access adjacent elements
-	regular    bool    // the distance between the elements of consecutive rounds is constant
-	k          []int64 // growth of each index
-	base       []intFn // the index in the first round; nil if it is not affine
+	contiguous bool         // consecutive rounds access adjacent elements
+	regular    bool         // the distance between the elements of consecutive rounds is constant
+	k          []int64      // growth of each index
+	base       []firstIndex // of an index that is affine
 	idx        []vec[int64]
+}
+
+// firstIndex computes an index in the first round of a strip: a local plus a constant, which
+// most are and which costs no call, or what f returns. A stencil of nine points has eighteen.
+type firstIndex struct {
+	f     intFn
+	local int
+	plus  int64
+}
+
+// firstIndex compiles the index e.
+func (c *compiler) firstIndex(e *ir.Expr) firstIndex {
+	x, plus := e, int64(0)
+	if len(e.X) == 2 {
+		switch a, b := e.X[0], e.X[1]; {
+		case e.Op == ir.OpAdd && b.Op == ir.OpConst:
+			x, plus = a, b.Int
+		case e.Op == ir.OpAdd && a.Op == ir.OpConst:
+			x, plus = b, a.Int
+		case e.Op == ir.OpSub && b.Op == ir.OpConst:
+			x, plus = a, -b.Int
+		}
+	}
+	if x.Op != ir.OpSlot || e.Type != ir.I64 {
+		return firstIndex{f: c.integer(e)}
+	}
+	return firstIndex{local: x.Slot, plus: plus}
+}
+
+// at returns the index in the first round of the strip that m is about to run.
+func (x *firstIndex) at(m *machine) int64 {
+	if x.f == nil {
+		return m.ints[x.local] + x.plus
+	}
+	return x.f(m)
 }
 
 // newAccess compiles the access e. Scratch strips from t on are free.
@@ -28,11 +63,11 @@ func newAccess(s *stripCompiler, e *ir.Expr, t int) *stripAccess {
 		cl, k := s.classify(x)
 		if cl == varying {
 			a.regular = false
-			a.base, a.k = append(a.base, nil), append(a.k, 0)
+			a.base, a.k = append(a.base, firstIndex{}), append(a.k, 0)
 			a.idx = append(a.idx, numbers[int64](s, x, t+axis))
 			continue
 		}
-		a.base, a.k, a.idx = append(a.base, s.c.integer(x)), append(a.k, k), append(a.idx, nil)
+		a.base, a.k, a.idx = append(a.base, s.c.firstIndex(x)), append(a.k, k), append(a.idx, nil)
 	}
 	n := len(e.X)
 	a.contiguous = a.regular && n > 0 && a.k[n-1] == 1
@@ -66,12 +101,12 @@ func (a *stripAccess) firstElement(m *machine, n int, mask []bool) (at int64, ok
 	last := int64(n - 1)
 	switch len(a.base) {
 	case 1:
-		at = a.base[0](m)
+		at = a.base[0].at(m)
 		if uint64(at) >= uint64(v.dim[0]) || uint64(at+a.k[0]*last) >= uint64(v.dim[0]) {
 			ok = false
 		}
 	case 2:
-		i, j := a.base[0](m), a.base[1](m)
+		i, j := a.base[0].at(m), a.base[1].at(m)
 		if uint64(i) >= uint64(v.dim[0]) || uint64(i+a.k[0]*last) >= uint64(v.dim[0]) ||
 			uint64(j) >= uint64(v.dim[1]) || uint64(j+a.k[1]*last) >= uint64(v.dim[1]) {
 			ok = false
@@ -90,7 +125,7 @@ func (a *stripAccess) firstElement(m *machine, n int, mask []bool) (at int64, ok
 func (a *stripAccess) firstOfBlock(m *machine, b *iface.Buffer, last int64) (at int64, ok bool) {
 	ok = true
 	for axis, base := range a.base {
-		i, n := base(m), uint64(b.Dim[axis])
+		i, n := base.at(m), uint64(b.Dim[axis])
 		if uint64(i) >= n || uint64(i+a.k[axis]*last) >= n {
 			ok = false
 		}
@@ -105,7 +140,7 @@ func (a *stripAccess) firstOfBlock(m *machine, b *iface.Buffer, last int64) (at 
 // reportOutOfBounds ends the run if a round of mask of a regular access is out of bounds.
 func (a *stripAccess) reportOutOfBounds(m *machine, n int, mask []bool) {
 	for axis := range a.base {
-		i := a.base[axis](m)
+		i := a.base[axis].at(m)
 		for k := range n {
 			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].size(axis)) {
 				m.outOfBounds(a.e, a.op, axis, i)
@@ -123,7 +158,7 @@ func (a *stripAccess) forEachRound(m *machine, n int, mask []bool, f func(k int,
 		if a.idx[axis] != nil {
 			idx[axis] = a.idx[axis](m, n, mask, nil)
 		} else {
-			base[axis] = a.base[axis](m)
+			base[axis] = a.base[axis].at(m)
 		}
 	}
 	v := &m.ops[a.op]
