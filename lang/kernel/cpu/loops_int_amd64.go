@@ -104,6 +104,12 @@ func addProductVSV(d, a, b, c unsafe.Pointer, s, t float64, n int)
 func addProductVVV(d, a, b, c unsafe.Pointer, s, t float64, n int)
 
 //go:noescape
+func addProductVSVAVX2(d, a, b, c unsafe.Pointer, s, t float64, n int)
+
+//go:noescape
+func addProductVVVAVX2(d, a, b, c unsafe.Pointer, s, t float64, n int)
+
+//go:noescape
 func weightedU8AVX2(d, sources, weights unsafe.Pointer, terms, n int)
 
 // speedUpInts is speedUp for integers of 16, 32 and 64 bits.
@@ -184,15 +190,19 @@ func conversion[A, T ir.Number](rest func(d []T, a []A)) func(d []T, a []A) {
 
 // productSums returns the loops c + a*s and c + a*b of products of f32 that are added as f64.
 func productSums() (vsv func(d []float64, a []float32, s float32, c []float64), vvv func(d []float64, a, b []float32, c []float64)) {
+	sv, vv := addProductVSV, addProductVVV
+	if elementary.HasAVX2() {
+		sv, vv = addProductVSVAVX2, addProductVVVAVX2
+	}
 	return func(d []float64, a []float32, s float32, c []float64) {
 			a, c = a[:len(d)], c[:len(d)]
 			n := len(d) / 8
-			addProductVSV(startOf(d), startOf(a), nil, startOf(c), float64(s), 0, n)
+			sv(startOf(d), startOf(a), nil, startOf(c), float64(s), 0, n)
 			productSumVSV(d[8*n:], a[8*n:], s, c[8*n:])
 		}, func(d []float64, a, b []float32, c []float64) {
 			a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 			n := len(d) / 8
-			addProductVVV(startOf(d), startOf(a), startOf(b), startOf(c), 0, 0, n)
+			vv(startOf(d), startOf(a), startOf(b), startOf(c), 0, 0, n)
 			productSumVVV(d[8*n:], a[8*n:], b[8*n:], c[8*n:])
 		}
 }

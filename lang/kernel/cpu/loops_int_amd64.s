@@ -512,6 +512,44 @@ loop:
 done:
 	RET
 
+// The same with AVX2.
+
+#define ADDPRODUCTAVX2 \
+	VEXTRACTF128 $1, Y0, X1; \
+	VCVTPS2PD X0, Y2; \
+	VCVTPS2PD X1, Y3; \
+	VADDPD (R8), Y2, Y2; \
+	VADDPD 32(R8), Y3, Y3; \
+	VMOVUPD Y2, (DI); \
+	VMOVUPD Y3, 32(DI); \
+	ADDQ $32, SI; \
+	ADDQ $64, R8; \
+	ADDQ $64, DI; \
+	DECQ CX; \
+	JNZ loop; \
+	VZEROUPPER
+
+TEXT ·addProductVSVAVX2(SB), NOSPLIT, $0-56
+	POINTERS
+	CVTSD2SS s+32(FP), X12
+	VBROADCASTSS X12, Y12
+loop:
+	VMOVUPS (SI), Y0
+	VMULPS Y12, Y0, Y0
+	ADDPRODUCTAVX2
+done:
+	RET
+
+TEXT ·addProductVVVAVX2(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	VMOVUPS (SI), Y0
+	VMULPS (DX), Y0, Y0
+	ADDQ $32, DX
+	ADDPRODUCTAVX2
+done:
+	RET
+
 // func weightedU8AVX2(d, sources, weights unsafe.Pointer, terms, n int)
 // d = weights[0] + source 0 * weights[1] + source 1 * weights[2] + ..., for n blocks of 32 values.
 TEXT ·weightedU8AVX2(SB), NOSPLIT, $0-40
