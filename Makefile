@@ -56,7 +56,7 @@ BENCH ?=
 bench:
 	$(GO) run ./tests/bench peers $(BENCH)
 
-## bench-kernels: bodies of codelets as machine code and in strips beside the same loops in C; BENCH="rounds=9 rows=axpy.*"
+## bench-kernels: bodies of codelets as machine code and in strips beside the same loops in C; BENCH="rounds=9 rows=axpy.*"; with BENCH=workers=2 or BENCH=short without C
 bench-kernels:
 	$(GO) run ./tests/bench kernels $(BENCH)
 

@@ -26,7 +26,8 @@ type kernelRow struct {
 	suffix  string // what the row adds to the name
 	n       int
 	parts   int     // 0: those of the script and of C
-	passes  int     // with parts
+	passes  int     // with parts; 0: those of the script
+	workers int     // 0: one
 	between float64 // how far the sums may lie apart, relative; 0: the same bits
 }
 
@@ -83,6 +84,8 @@ func makeKernelRows() []kernelRow {
 // kernelSides are the columns, in the order of a round.
 var kernelSides = []string{"native", "strips", "strict", "fast"}
 
+var kernelSideNames = map[string]string{"native": "native", "strips": "strips", "strict": "strict C", "fast": "fast C"}
+
 // kernelTools are the programs of a run.
 type kernelTools struct {
 	starpush string
@@ -93,7 +96,7 @@ type kernelTools struct {
 
 // kernels measures bodies of codelets beside C.
 func kernels(ctx context.Context, args []string) error {
-	o, rows, err := kernelOptions(args)
+	o, rows, split, err := kernelOptions(args)
 	if err != nil {
 		return err
 	}
@@ -106,41 +109,54 @@ func kernels(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if split {
+		return compareTiers(ctx, os.Stdout, os.Stderr, o, rows, tools, notes)
+	}
 	return compareKernels(ctx, os.Stdout, os.Stderr, o, rows, tools, notes)
 }
 
-// kernelOptions reads the arguments: rows= is a regular expression, the others are
-// those of the other commands.
-func kernelOptions(args []string) (*options, []kernelRow, error) {
-	pattern := ""
+// kernelOptions reads the arguments: rows= is a regular expression, short asks for short tasks,
+// the others are those of the other commands. split reports whether the rows are to be split into
+// tasks, because they are to be short or are for several workers.
+func kernelOptions(args []string) (o *options, rows []kernelRow, split bool, err error) {
+	pattern, short := "", false
 	var others []string
 	for _, a := range args {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(a, "-"), "rows="); ok {
+		a = strings.TrimLeft(a, "-")
+		if value, ok := strings.CutPrefix(a, "rows="); ok {
 			pattern = value
+		} else if a == "short" || a == "short=1" {
+			short = true
 		} else {
 			others = append(others, a)
 		}
 	}
 	re, err := regexp.Compile("^(?:" + pattern + ")$")
 	if err != nil {
-		return nil, nil, fmt.Errorf("rows is a regular expression: %w", err)
+		return nil, nil, false, fmt.Errorf("rows is a regular expression: %w", err)
 	}
-	o, err := parseOptions(others, options{rounds: 5})
-	if err != nil {
-		return nil, nil, err
+	if o, err = parseOptions(others, options{rounds: 5, workers: 1}); err != nil {
+		return nil, nil, false, err
 	}
-	var rows []kernelRow
+	split = short || o.workers > 1
 	var keys []string
 	for _, r := range kernelRows {
-		keys = append(keys, r.key())
-		if pattern == "" || re.MatchString(r.key()) {
-			rows = append(rows, r)
+		if split && r.parts > 0 { // short already
+			continue
 		}
+		keys = append(keys, r.key())
+		if pattern != "" && !re.MatchString(r.key()) {
+			continue
+		}
+		if split {
+			r = r.split(o.workers, short)
+		}
+		rows = append(rows, r)
 	}
 	if len(rows) == 0 {
-		return nil, nil, fmt.Errorf("no row of rows=%s; there are %s", pattern, strings.Join(keys, " "))
+		return nil, nil, false, fmt.Errorf("no row of rows=%s; there are %s", pattern, strings.Join(keys, " "))
 	}
-	return o, rows, nil
+	return o, rows, split, nil
 }
 
 // buildKernels builds starpush and the programs in C.
@@ -217,9 +233,12 @@ func (t *kernelTools) run(ctx context.Context, r kernelRow, side string) (out ke
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "TYPE", r.elem)), 0o666); err != nil {
 		return out, err
 	}
-	args := []string{"run", "--json", "--profile", "--cpus", "1", "--kernels", side, "-p", "n=" + strconv.Itoa(r.n)}
+	args := []string{"run", "--json", "--profile", "--cpus", strconv.Itoa(max(1, r.workers)), "--kernels", side, "-p", "n=" + strconv.Itoa(r.n)}
 	if r.parts > 0 {
-		args = append(args, "-p", "parts="+strconv.Itoa(r.parts), "-p", "passes="+strconv.Itoa(r.passes))
+		args = append(args, "-p", "parts="+strconv.Itoa(r.parts))
+	}
+	if r.passes > 0 {
+		args = append(args, "-p", "passes="+strconv.Itoa(r.passes))
 	}
 	text, err = output(ctx, t.starpush, append(args, file)...)
 	if err != nil {
@@ -273,8 +292,8 @@ type kernelResult struct {
 	Differs string             `json:"differs,omitempty"` // results that are not those of strict C
 }
 
-// measureKernel runs a row on every side in turn.
-func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int) (kernelResult, error) {
+// measureKernel runs a row on sides in turn. The results must be those of the last one.
+func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int, sides []string) (kernelResult, error) {
 	res := kernelResult{Row: r.key(), Seconds: map[string]float64{}}
 	sums, idle := map[string]float64{}, map[string]float64{}
 	best := func(of map[string]float64, side string, seconds float64) {
@@ -283,8 +302,8 @@ func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int
 		}
 	}
 	for round := range rounds + 1 {
-		for i := range kernelSides {
-			side := kernelSides[(i+round)%len(kernelSides)]
+		for i := range sides {
+			side := sides[(i+round)%len(sides)]
 			// Machine code has a round more: the first one is not counted, whose
 			// compiler was beside the tasks; later ones take it from the cache.
 			if side == "native" && !t.native || side != "native" && round == rounds {
@@ -313,8 +332,12 @@ func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int
 	}
 	for _, side := range []string{"native", "strips"} {
 		got, ok := sums[side]
-		if want := sums["strict"]; ok && got != want && !(math.Abs(got-want) <= r.between*math.Abs(want)) {
-			res.Differs += fmt.Sprintf("%s: %s gives %v, strict C %v. ", r.key(), side, got, want)
+		against, between := "strict", r.between
+		if !slices.Contains(sides, against) {
+			against, between = "strips", 0
+		}
+		if want := sums[against]; ok && got != want && !(math.Abs(got-want) <= between*math.Abs(want)) {
+			res.Differs += fmt.Sprintf("%s: %s gives %v, %s %v. ", r.key(), side, got, kernelSideNames[against], want)
 		}
 	}
 	return res, nil
@@ -374,7 +397,7 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 	var below, differs, calls []string
 	for i, r := range rows {
 		fmt.Fprintf(progress, "\r%d of %d: %s          ", i+1, len(rows), r.key())
-		res, err := tools.measureKernel(ctx, r, o.rounds)
+		res, err := tools.measureKernel(ctx, r, o.rounds, kernelSides)
 		if err != nil {
 			return err
 		}

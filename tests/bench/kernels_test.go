@@ -93,8 +93,36 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// TestTiers runs every row with two workers and with short tasks: machine code and strips give the same bits.
+func TestTiers(t *testing.T) {
+	tools := testTools(t)
+	if !tools.native {
+		t.Skip("no libLLVM")
+	}
+	var rows []kernelRow
+	for _, r := range smallKernels() {
+		if r.parts > 0 {
+			continue
+		}
+		two, short := r.split(2, false), r.split(1, true)
+		if two.parts < 2 || short.parts < 1 || two.workers != 2 {
+			t.Errorf("%s: split into %d parts and into %d short ones", r.key(), two.parts, short.parts)
+		}
+		rows = append(rows, two, short)
+	}
+	var out bytes.Buffer
+	if err := compareTiers(t.Context(), &out, io.Discard, &options{rounds: 1, workers: 2}, rows, tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if !strings.Contains(out.String(), " "+r.key()+" ") {
+			t.Errorf("no row %s in\n%s", r.key(), out.String())
+		}
+	}
+}
+
 func TestKernelOptions(t *testing.T) {
-	o, rows, err := kernelOptions([]string{"-rows=axpy.*|dot", "--json", "rounds=2"})
+	o, rows, split, err := kernelOptions([]string{"-rows=axpy.*|dot", "--json", "rounds=2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +132,11 @@ func TestKernelOptions(t *testing.T) {
 	}
 	const want = "axpy dot axpy.f32 axpy.4 axpy.16 axpy.64 axpy.256 axpy.1024 axpy.4096"
 	got := strings.Join(keys, " ")
-	if !o.json || o.rounds != 2 || strings.ReplaceAll(got, " dot.f32", "") != want {
+	if !o.json || o.rounds != 2 || split || strings.ReplaceAll(got, " dot.f32", "") != want {
 		t.Errorf("rows %q of %+v", got, o)
 	}
 	for _, bad := range []string{"rows=(", "rows=nothing", "rounds=0", "size=3"} {
-		if _, _, err := kernelOptions([]string{bad}); err == nil {
+		if _, _, _, err := kernelOptions([]string{bad}); err == nil {
 			t.Errorf("%s: no error", bad)
 		}
 	}
