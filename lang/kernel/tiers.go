@@ -158,10 +158,14 @@ func (p *Program) RunTask(t ir.Task, keep *any) (Variant, error) {
 // contest finds the faster of machine code and strips for the tasks of a body. A task takes some
 // ten nanoseconds more as machine code than in strips, which very short ones do not win back.
 type contest struct {
-	next  atomic.Int32 // Variant in which a task would run now: the winner, once there is one
-	over  atomic.Bool  // there is one
-	runs  atomic.Int64
-	spent [2]atomic.Int64 // nanoseconds, by Variant
+	next     atomic.Int32 // Variant in which a task would run now: the winner, once there is one
+	over     atomic.Bool  // there is one
+	runs     atomic.Int64
+	lastCode atomic.Int64 // nanoseconds of the last run as machine code
+	// strips is how many runs in strips were faster than the run as machine code before
+	// them, less how many were not. A run that other work of the machine held up counts
+	// no more than another.
+	strips atomic.Int64
 }
 
 const (
@@ -189,16 +193,20 @@ func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) (Var
 	start := time.Now()
 	if n%2 == 0 {
 		err := k.Run(t)
-		c.spent[AsCode].Add(int64(time.Since(start)))
+		c.lastCode.Store(int64(time.Since(start)))
 		return AsCode, err
 	}
 	err := p.RunTask(t, keep)
 	took := time.Since(start)
-	strips := c.spent[InStrips].Add(int64(took))
+	vote := int64(-1)
+	if int64(took) < c.lastCode.Load() {
+		vote = 1
+	}
+	votes := c.strips.Add(vote)
 	switch {
 	case took > longTask:
 		c.won(AsCode)
-	case n > contestRuns && strips < c.spent[AsCode].Load():
+	case n > contestRuns && votes > 0:
 		c.won(InStrips)
 	case n > contestRuns:
 		c.won(AsCode)
