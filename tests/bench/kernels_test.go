@@ -111,11 +111,11 @@ func TestTiers(t *testing.T) {
 		rows = append(rows, two, short)
 	}
 	var out bytes.Buffer
-	if err := compareTiers(t.Context(), &out, io.Discard, &options{rounds: 1, workers: 2}, rows, tools, nil); err != nil {
+	if err := compareTiers(t.Context(), &out, io.Discard, &options{rounds: 1, workers: 2, markdown: true}, rows, tools, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if !strings.Contains(out.String(), " "+r.key()+" ") {
+		if !strings.Contains(out.String(), "\n| "+r.key()+" ") {
 			t.Errorf("no row %s in\n%s", r.key(), out.String())
 		}
 	}
