@@ -164,6 +164,8 @@ func (a *analysis) checkLoopIndex(at *ir.Expr, axis int, write bool, f linear, l
 	}
 	name := a.fn.Slots[r.Slot].Name
 	size := a.sizeOf(at, axis)
+	// The range of a row of a sparse matrix loads elements that the source does not show.
+	hidden := !strings.HasPrefix(a.text(at.Pos), a.nameOf(at)+"[")
 	clampText := func(format string, args ...any) string {
 		parts := make([]string, len(at.X))
 		for m, x := range at.X {
@@ -191,7 +193,7 @@ func (a *analysis) checkLoopIndex(at *ir.Expr, axis int, write bool, f linear, l
 			head := a.loopHead(lp, k, linear{}, hi)
 			d.Help = append(d.Help, fmt.Sprintf("indices count from 0: write `%s`", head))
 			d.Edit(a.at(lp.head), head)
-		case write || r.Closed && c == 1 && v == 0:
+		case write || hidden || r.Closed && c == 1 && v == 0:
 			head := a.loopHead(lp, k, lo, hi)
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
 			d.Edit(a.at(lp.head), head)
@@ -212,7 +214,7 @@ func (a *analysis) checkLoopIndex(at *ir.Expr, axis int, write bool, f linear, l
 			hi.c += v
 		}
 		head := a.loopHead(lp, k, lo, hi)
-		if write {
+		if write || hidden {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
 			d.Edit(a.at(lp.head), head)
 		} else {
