@@ -72,6 +72,12 @@ func TestAcquireOnDevice(t *testing.T) {
 		t.Errorf("fetched %v", got)
 	}
 	must(t, only.Release())
+	tried, err := j.TryAcquireWith(v.Parts[1], iface.R, AcquireOptions{Node: 1})
+	must(t, err)
+	if got := iface.Slice[int64](tried.Buffer()); !slices.Equal(got, []int64{0, 7}) {
+		t.Errorf("tried: %v", got)
+	}
+	must(t, tried.Release())
 	must(t, j.Unregister(h))
 	must(t, j.Wait(context.Background()))
 	if want := []int64{11, 4, 0, 7}; !slices.Equal(x, want) {

@@ -82,7 +82,7 @@ var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 var topLevel = []string{
 	"go.mod", "go.sum", "lang", "engine", "datamgr", "accel", "stdlib", "cmd", "scripts", "tests",
 	"docs", "examples",
-	"README.md", "LICENSE", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile",
+	"README.md", "LICENSE", "FEATURES.md", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile",
 	".ci", ".git", ".git-blame-ignore-revs", ".gitignore", ".gitattributes", ".github",
 }
 

@@ -47,7 +47,6 @@ func TestGuideNames(t *testing.T) {
 			t.Errorf("%s: there is no diagnostic %s", guideFile, code)
 		}
 	}
-	known := map[string]map[string]bool{}
 	seen := 0
 	for i, line := range strings.Split(string(text), "\n") {
 		if !strings.HasPrefix(line, "|") {
@@ -59,22 +58,7 @@ func TestGuideNames(t *testing.T) {
 			}
 		}
 		cells := strings.Split(strings.ReplaceAll(strings.Trim(line, "|"), `\|`, ""), "|")
-		for _, m := range goName.FindAllStringSubmatch(strings.Join(cells[1:], "|"), -1) {
-			pkg, name, ok := strings.Cut(m[1], ".")
-			if !ok || ast.IsExported(pkg) {
-				pkg, name = "engine", m[1]
-			}
-			if modes := []string{"R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}; slices.Contains(modes, name) || strings.HasPrefix(name, "STARPUSH_") || codeName.FindString(name) == name {
-				continue
-			}
-			if known[pkg] == nil {
-				known[pkg] = names(t, pkg)
-			}
-			seen++
-			if !known[pkg][name] {
-				t.Errorf("%s:%d: package %s has no %s", guideFile, i+1, pkg, name)
-			}
-		}
+		seen += lookUp(t, fmt.Sprintf("%s:%d", guideFile, i+1), strings.Join(cells[1:], "|"))
 	}
 	if seen < 150 {
 		t.Errorf("found %d names in the tables", seen)
@@ -191,8 +175,35 @@ var codeName = regexp.MustCompile(`\b[EWR]\d{4}\b`)
 var guideFolders = map[string]string{
 	"engine": "engine", "lang": "lang", "datamgr": "datamgr", "filter": "datamgr/filter", "sched": "engine/sched",
 	"schedtest": "engine/sched/schedtest", "perf": "engine/perf", "graph": "engine/graph", "trace": "engine/trace",
-	"sim": "accel/sim", "disk": "accel/disk", "bus": "accel/bus",
+	"sim": "accel/sim", "disk": "accel/disk", "bus": "accel/bus", "format": "datamgr/format",
+	"accel": "accel", "opencl": "accel/opencl", "cuda": "accel/cuda",
 }
+
+// lookUp looks for the names of the Go API in a cell of a table, and returns how many there
+// are.
+func lookUp(t *testing.T, place, cell string) (seen int) {
+	t.Helper()
+	for _, m := range goName.FindAllStringSubmatch(cell, -1) {
+		pkg, name, ok := strings.Cut(m[1], ".")
+		if !ok || ast.IsExported(pkg) {
+			pkg, name = "engine", m[1]
+		}
+		if modes := []string{"R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}; slices.Contains(modes, name) || strings.HasPrefix(name, "STARPUSH_") || codeName.FindString(name) == name {
+			continue
+		}
+		if known[pkg] == nil {
+			known[pkg] = names(t, pkg)
+		}
+		seen++
+		if !known[pkg][name] {
+			t.Errorf("%s: package %s has no %s", place, pkg, name)
+		}
+	}
+	return seen
+}
+
+// known holds the results of names by package.
+var known = map[string]map[string]bool{}
 
 // names lists what a package exports: F, T, T.Method, T.Field. Members of an aliased type
 // are listed under the alias, too.
@@ -200,7 +211,7 @@ func names(t *testing.T, pkg string) map[string]bool {
 	t.Helper()
 	dir, ok := guideFolders[pkg]
 	if !ok {
-		t.Fatalf("%s names package %s, which is not in guideFolders", guideFile, pkg)
+		t.Fatalf("a table names package %s, which is not in guideFolders", pkg)
 	}
 	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*.go"))
 	if err != nil || len(files) == 0 {
@@ -246,6 +257,12 @@ func declare(t *testing.T, out map[string]bool, s ast.Spec) {
 		case *ast.StructType:
 			for _, f := range typ.Fields.List {
 				for _, n := range f.Names {
+					out[s.Name.Name+"."+n.Name] = true
+				}
+			}
+		case *ast.InterfaceType:
+			for _, m := range typ.Methods.List {
+				for _, n := range m.Names {
 					out[s.Name.Name+"."+n.Name] = true
 				}
 			}
