@@ -106,6 +106,84 @@ func TestCSR(t *testing.T) {
 	}
 }
 
+// TestCSRViews multiplies slabs of rows of sparse matrices, and holds the parts against the whole.
+func TestCSRViews(t *testing.T) {
+	const script = `
+param rows: int = 9
+param parts: int = 1
+codelet spmv(A: R csr[f64], x: R vector[f64], y: RW vector[f64]) {
+    for i in 0..A.rows { y[A.row0 + i] = sum k in A.row(i) { A.val[k] * x[A.col[k]] } }
+}
+codelet slab(A: R csr[f64], x: R vector[f64], y: W vector[f64]) {
+    each i in y { y[i] = sum k in A.row(i) { A.val[k] * x[A.col[k]] } }
+}
+codelet add(A: RW csr[f64], c: f64) { each k in A.val { A.val[k] += c } }
+codelet add_all(v: RW vector[f64], c: f64) { each k in v { v[k] += c } }
+func sizes(v: view[csr[f64]]) -> list[int] { return [p.rows for p in v.parts] }
+# Row i has i % 4 entries, and row 5 six more.
+let ptr = [0]
+let col = []
+for i in 0..rows {
+    let n = i % 4 + (if i == 5 then 6 else 0)
+    for j in 0..n { col += [2 * j] }
+    ptr += [ptr[i] + n]
+}
+register A = csr[f64](rows, 14, ptr = ptr, col = col, val = [float(k % 5) for k in 0..len(col)])
+register x = vector[f64](list = [1.0 + float(k) for k in 0..14])
+register y, z, u = vector[f64](rows, fill = 0)
+partition byrows = A by rows(parts)
+partition A by nonzeros(parts)
+partition yr = y by blocks(sizes = sizes(byrows))
+partition zn = z by blocks(sizes = [A[p].rows for p in 0..parts])
+for r in 0..2 {
+    for p in 0..parts {
+        insert slab(R byrows[p], R x, W yr[p])
+        insert slab(R A[p], R x, W zn[p])
+    }
+    insert spmv(R A, R x, RW u)
+    acquire R y as a, R z as b, R u as c {
+        for i in 0..rows { assert a[i] == c[i] and b[i] == c[i], f"row {i}: {a[i]} {b[i]} {c[i]}" }
+    }
+    # Each value gets 3, in parts of both views and as a whole, in this order.
+    for p in 0..parts { insert add(RW byrows[p], 1.0) }
+    insert add_all(RW A.val, 1.0)
+    for p in 0..parts { insert add(COMMUTE A[p], 1.0) }
+}
+acquire R A.val as v { for k in 0..len(v) { assert v[k] == float(k % 5) + 6.0 } }
+for p in byrows.parts {
+    let n = 0
+    for i in 0..p.rows { n += ptr[p.row0 + i + 1] - ptr[p.row0 + i] }
+    assert p.nnz == n and p.val.n == n and p.col.n == n and p.ptr.n == p.rows + 1 and p.cols == 14
+}
+if byrows[0].rows > 1 {
+    partition twice = byrows[0] by rows(2)
+    assert twice[1].row0 == twice[0].rows and twice[0].nnz + twice[1].nnz == byrows[0].nnz
+}
+partition nested = A by rows(3) then nonzeros(2)
+let most = 0
+for p in 0..parts { most = max(most, A[p].nnz) }
+print(nested.count, most)
+unpartition byrows
+unpartition A
+`
+	ctx := context.Background()
+	prog := compile(t, lang.Config{}, script)
+	for _, rt := range []*engine.Runtime{newRuntime(t, engine.Options{Workers: 3}), newRuntime(t, engine.Options{Workers: 1, Sequential: true})} {
+		for _, parts := range []int{1, 2, 3, 5, 9} {
+			var out bytes.Buffer
+			inst, err := prog.Run(ctx, rt, lang.Param("parts", parts), lang.Stdout(&out))
+			if err != nil {
+				t.Fatalf("%d parts: %+v", parts, err)
+			}
+			inst.Close()
+			most := map[int]int{1: 18, 2: 12, 3: 7, 5: 7, 9: 7}[parts] // the row of 7 entries bounds it
+			if want := fmt.Sprintf("6 %d\n", most); out.String() != want {
+				t.Errorf("%d parts: %q, want %q", parts, out.String(), want)
+			}
+		}
+	}
+}
+
 // TestCSRHost runs codelets of the program on a sparse matrix.
 func TestCSRHost(t *testing.T) {
 	spmv := lang.Must(lang.NewCodelet("spmv(A: R csr[f64], x: R vector[f64], y: W vector[f64])",
@@ -176,6 +254,11 @@ func TestCSRErrors(t *testing.T) {
 		{`register A = csr[f64](1, 2, ptr = [0, 1], col = [1], val = [1, 2])`, "the list has 2 items, and the data 1 element"},
 		{"let n = -1\nregister A = csr[f64](n, 2, ptr = [0], col = [])", "from 0 to 2147483647 rows"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1])\nlet p = A.ptr\ncodelet c(v: RW vector[i64]) { v[0] = 2 }\ninsert c(RW p)", "E0306"},
+		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0])\nlet n = 3\npartition v = A by rows(n)", "`rows` cannot make 3 parts of 2 rows"},
+		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0])\nlet n = 3\npartition v = A by nonzeros(n)", "`nonzeros` cannot make 3 parts of 2 rows"},
+		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0])\nlet n = [2, 1]\npartition v = A by rows(sizes = n)", "E0502"},
+		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0], fill = 1)\nlet l = [A]\npartition v = A by rows(2)\nlet p = v[0].val\nunpartition v\nprint(p)", "E0506"},
+		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0], fill = 1)\npartition v = A by rows(2)\nlet l = [v[0]]\nunregister l", "is a part, and only a whole datum can be unregistered"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1])\nlet p = A.ptr\nunregister p", "`A.ptr` is an array of the csr `A`"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: R csr[f64], y: RW vector[f64]) { for k in A.row(1) { y[0] = A.val[k] } }\nregister y = vector[f64](1, fill = 0)\ninsert c(R A, RW y)\nwait", "element 2 is outside `A.ptr`, which has 2 elements"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: RW csr[f64], y: RW vector[f64]) { A.val[0] = y[0] }\ninsert c(RW A, RW A.val)", "E0304"},

@@ -22,8 +22,11 @@ import (
 
 const scriptsDir = "../scripts"
 
-// matrixFile is what scripts that factor a matrix from a file read.
+// matrixFile is what scripts that load a matrix from a file read.
 const matrixFile = "testdata/bcsstk13.mtx"
+
+// loadsMatrix reports whether the script of that name loads matrixFile.
+func loadsMatrix(name string) bool { return name == "cholesky_mtx" || name == "pagerank" }
 
 // TestScripts runs all scripts with every policy and several numbers of workers
 // and compares what they print. In .out files {{regexp}} stands for text that
@@ -76,7 +79,7 @@ func goldenScript(t *testing.T, name string) {
 	params, modes := map[string]any{}, append(allModes(1, 2, 4), mode{workers: 2, policy: "lws", verify: true})
 	modes = append(modes, machineModes...)
 	modes = append(modes, driverModes...)
-	if name == "cholesky_mtx" {
+	if loadsMatrix(name) {
 		file, err := filepath.Abs(matrixFile)
 		if err != nil {
 			t.Fatal(err)

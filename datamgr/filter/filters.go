@@ -1,11 +1,12 @@
 package filter
 
-// The filters: those that cut along one axis or along all of them, and pick.
+// The filters: those that cut along one axis or along all of them, pick, and nonzeros.
 
 import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -498,3 +499,47 @@ func (c *cut) parts(name, arg, unit string, n int) (int, func(i int) span, *Erro
 
 // own keeps a list that the caller may change later; it is never nil.
 func own(sizes []int) []int { return append(make([]int, 0, len(sizes)), sizes...) }
+
+// Sparse matrices: rows with about equal numbers of entries.
+
+// Nonzeros splits a matrix into p slabs of rows with about equal numbers of entries, and one row
+// at least. begin[i] is the number of entries before row i of the root matrix, with their number
+// behind the last row; it must not change.
+func Nonzeros(p int, begin []int64) Filter { return &nonzeros{p, begin} }
+
+type nonzeros struct {
+	p     int
+	begin []int64
+}
+
+func (f *nonzeros) Name() string { return "nonzeros" }
+
+func (f *nonzeros) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *nonzeros) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
+	if e := wantRank("nonzeros", parent, 2); e != nil {
+		return nil, nil, e
+	}
+	rows := parent.Dim[0]
+	c := equal(f.p, 0)
+	if e := c.check("nonzeros", "p", "rows", rows); e != nil {
+		return nil, nil, e
+	}
+	n := f.p
+	begin := f.begin[parent.Off[0]:][:rows+1]
+	bounds := make([]int, n+1)
+	bounds[n] = rows
+	for k := 1; k < n; k++ {
+		share := begin[0] + int64(math.Round(float64(begin[rows]-begin[0])*float64(k)/float64(n)))
+		row := sort.Search(rows, func(i int) bool { return begin[i] >= share })
+		if row > 0 && share-begin[row-1] < begin[row]-share { // the row before is nearer
+			row--
+		}
+		bounds[k] = min(max(row, bounds[k-1]+1), rows-(n-k))
+	}
+	whole := Whole(parent)
+	return []int{n}, func(i int, p *Part) {
+		*p = whole
+		p.Lo[0], p.Hi[0] = bounds[i], bounds[i+1]
+	}, nil
+}

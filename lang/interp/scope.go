@@ -67,7 +67,7 @@ func (m *Machine) endOwned(o owned) {
 		o.a.drop()
 	case o.v != nil:
 		if !o.v.v.Ended() {
-			m.rt.EndView(o.v.v)
+			o.v.end(m)
 		}
 	case o.h != nil:
 		if o.h.h.Alive() {

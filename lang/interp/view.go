@@ -23,8 +23,9 @@ type View struct {
 	of       *Handle
 	parts    []Handle
 	partType *types.Type
-	name     string   // of a named view
-	at       position // of the filters
+	name     string          // of a named view
+	at       position        // of the filters
+	arrays   []*datamgr.View // of the other arrays of a sparse matrix, whose values v splits
 	stmt     position
 }
 
@@ -148,6 +149,9 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	switch s.Name.Name {
 	case "blocks":
 		split(filter.BlocksHalo, filter.BlockSizesHalo)
+	case "nonzeros":
+		p := num("p", 0, 0)
+		fc.make = func(f *frame) filter.Filter { return nonzeros(p(f)) }
 	case "rows":
 		split(filter.Rows, filter.RowSizes)
 	case "cols":
@@ -294,7 +298,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 					v := f.m.split(f, h, ofAt[k], slices[k], fs, at)
 					if h.deflt != nil && !h.deflt.v.Ended() {
 						f.m.replacesView(h.deflt, v)
-						f.m.rt.EndView(h.deflt.v, siteOf(at))
+						h.deflt.end(f.m, siteOf(at))
 					}
 					h.deflt = v
 				}
@@ -384,6 +388,9 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
 	}
+	if h.isCSR() {
+		return m.splitRows(f, h, list, fs, at)
+	}
 	if slice != nil {
 		list[0] = filter.Within(box.lo, box.hi, list[0])
 	}
@@ -395,16 +402,120 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 		m.poll(at)
 		m.badFilter(f, err, h, box, fs)
 	}
-	w := &View{v: v, of: h, stmt: at, at: position{at.file, fs[0].at.at}}
-	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
 	d := v.Parts[0].Desc()
-	w.partType = types.HandleOf(d.Kind, d.Elem)
-	w.parts = make([]Handle, len(v.Parts))
-	for k, p := range v.Parts {
-		w.parts[k] = Handle{h: p, m: m, typ: w.partType, root: h.root, view: w, at: h.at, owner: -1}
-	}
+	w := m.newView(v, h, types.HandleOf(d.Kind, d.Elem), fs, at)
 	if m.cfg.OnView != nil {
 		m.cfg.OnView(v.Parts, func(k int) string { return w.text() + "[" + partIndex(v.Dims, k) + "]" })
+	}
+	return w
+}
+
+// newView returns the view of h that the filters made, with parts of type t.
+func (m *Machine) newView(v *datamgr.View, h *Handle, t *types.Type, fs []*filterCode, at position) *View {
+	w := &View{v: v, of: h, stmt: at, at: position{at.file, fs[0].at.at}, partType: t}
+	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
+	w.parts = make([]Handle, len(v.Parts))
+	for k, p := range v.Parts {
+		w.parts[k] = Handle{h: p, m: m, typ: t, root: h.root, view: w, at: h.at, owner: -1}
+	}
+	return w
+}
+
+// Slabs of rows of a sparse matrix: a view of each of its arrays.
+
+// nonzeros is filter.Nonzeros with that many parts, of a matrix that is not known yet.
+type nonzeros int
+
+// Name returns the name in the language.
+func (n nonzeros) Name() string { return "nonzeros" }
+
+// Split splits a matrix without entries.
+func (n nonzeros) Split(d iface.Desc) (filter.Split, error) {
+	return filter.Nonzeros(int(n), make([]int64, d.Dim[0]+1)).Split(d)
+}
+
+// boxes is a filter with the parts given.
+type boxes struct {
+	dims  []int
+	parts []filter.Part
+}
+
+// Name returns what the parts are: no filter of the language makes them of a vector.
+func (b *boxes) Name() string { return "slabs" }
+
+// Split returns the parts.
+func (b *boxes) Split(iface.Desc) (filter.Split, error) {
+	return filter.Split{Dims: b.dims, Parts: b.parts}, nil
+}
+
+// splitRows declares a view of slabs of rows of the sparse matrix h.
+func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*filterCode, at position) *View {
+	begin := h.csr.begin
+	dims, slabs := []int(nil), []iface.Desc{{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{len(begin) - 1, h.csr.cols}}}
+	for _, l := range list {
+		if n, ok := l.(nonzeros); ok {
+			l = filter.Nonzeros(int(n), begin)
+		}
+		var next []iface.Desc
+		for k, d := range slabs {
+			s, err := l.Split(d)
+			if err == nil && len(slabs)*len(s.Parts) > filter.MaxParts {
+				err = fmt.Errorf("a view of %d parts; it can have %d", len(slabs)*len(s.Parts), filter.MaxParts)
+			}
+			if err != nil {
+				m.badFilter(f, err, h, slicePlace{}, fs)
+			}
+			if k == 0 {
+				dims = append(dims, s.Dims...)
+			}
+			for _, p := range s.Parts {
+				next = append(next, p.Desc(d))
+			}
+			m.spendMany(int64(len(s.Parts)), at)
+		}
+		slabs = next
+	}
+	split := func(of *Handle, box func(d *iface.Desc) (lo, hi int)) *datamgr.View {
+		b := &boxes{dims: dims, parts: make([]filter.Part, len(slabs))}
+		for k := range slabs {
+			b.parts[k].Drop = -1
+			b.parts[k].Lo[0], b.parts[k].Hi[0] = box(&slabs[k])
+		}
+		v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, of.h, b)
+		if err != nil {
+			if r, ok := err.(*raised); ok {
+				panic(r)
+			}
+			m.poll(at)
+			m.badFilter(f, err, h, slicePlace{}, fs)
+		}
+		return v
+	}
+	entries := func(d *iface.Desc) (lo, hi int) {
+		first := d.Off[0]
+		return int(begin[first] - begin[0]), int(begin[first+d.Dim[0]] - begin[0])
+	}
+	ptr := split(&h.csr.ptr, func(d *iface.Desc) (lo, hi int) { return d.Off[0], d.Off[0] + d.Dim[0] + 1 })
+	col, val := split(&h.csr.col, entries), split(&h.csr.val, entries)
+	w := m.newView(val, h, h.typ, fs, at)
+	w.arrays = []*datamgr.View{ptr, col}
+	for k := range w.parts {
+		first := slabs[k].Off[0]
+		part := &w.parts[k]
+		part.csr = &csr{whole: part, cols: h.csr.cols, row0: h.csr.row0 + first, begin: begin[first : first+slabs[k].Dim[0]+1]}
+		for i, v := range []*datamgr.View{ptr, col, val} {
+			name := types.CSRMembers[i]
+			of := h.root
+			if name != "val" {
+				of = h.root.member(name)
+			}
+			*part.member(name) = Handle{h: v.Parts[k], m: m, typ: h.typ.Member(name), root: of, view: w, at: h.at, owner: -1, csr: part.csr}
+		}
+	}
+	if m.cfg.OnView != nil {
+		for i, v := range []*datamgr.View{ptr, col, val} {
+			m.cfg.OnView(v.Parts, func(k int) string { return w.text() + "[" + partIndex(v.Dims, k) + "]." + types.CSRMembers[i] })
+		}
 	}
 	return w
 }
@@ -478,7 +589,11 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs [
 		d.Notes = []string{note}
 		d.Help = []string{fmt.Sprintf("sizes must add up to the number of %s exactly", fe.Unit)}
 	case filter.TooManyParts, filter.NoParts, filter.BadHalo, filter.BadAxis, filter.BadRange, filter.BadSize:
-		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(desc.String()), name)}
+		what := desc.String()
+		if h.isCSR() {
+			what = h.typ.String() + " of " + h.sizesText()
+		}
+		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(what), name)}
 		if fe.Kind == filter.TooManyParts && fe.Arg != "sizes" && fe.Arg != "range" && fe.Want > 0 {
 			d.Help = []string{fmt.Sprintf("%d at most: write `%d` for `%s`", fe.Want, fe.Want, where.source())}
 		}
@@ -556,14 +671,24 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 	}
 }
 
+// end ends v, of all arrays of a sparse matrix.
+func (v *View) end(m *Machine, site ...*engine.Site) {
+	m.rt.EndView(v.v, site...)
+	for _, w := range v.arrays {
+		m.rt.EndView(w, site...)
+	}
+}
+
 // endView ends v and gathers its data on a node; ending it twice is an error.
 func (m *Machine) endView(v *View, node int, at, stmt position) {
 	m.alive(v.of, at)
 	if v.v.Ended() {
 		m.fail("E0506", at, "the view `%s` has ended already", v.text())
 	}
-	m.rt.EndView(v.v, siteOf(stmt))
-	m.submit(v.of, at, func() error { return m.job.GatherTo(v.of.h, node) })
+	v.end(m, siteOf(stmt))
+	for _, d := range v.of.data() {
+		m.submit(d, at, func() error { return m.job.GatherTo(d.h, node) })
+	}
 }
 
 // alive raises unless h can be used: E0403 after its datum was unregistered, E0506

@@ -336,7 +336,7 @@ func OptionsOf(on string) []Option {
 }
 
 // Filters are the names of filters.
-var Filters = set("blocks", "halves", "rows", "cols", "tiles", "axis", "pick")
+var Filters = set("blocks", "halves", "rows", "cols", "tiles", "axis", "pick", "nonzeros")
 
 // Constructors are the types that have an element type.
 var Constructors = set("variable", "vector", "matrix", "block", "csr", "tensor")

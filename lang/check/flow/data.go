@@ -418,6 +418,8 @@ func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 			form = "tiles(p, q)"
 		} else if x.obj.Type.Kind == types.Block || x.obj.Type.Kind == types.Tensor {
 			form = "axis(0, p)"
+		} else if x.obj.Type.Kind == types.CSR {
+			form = "rows(p)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
 		d.Help = append(d.Help, fmt.Sprintf("for single elements write `%s`", f.u.Checker.AcquireElement(e, x.obj.Type)))
