@@ -313,6 +313,9 @@ func (c *completer) members(expr string) []Completion {
 	for _, f := range check.Fields(t) {
 		out = append(out, Completion{Text: f.Name, Kind: "field", Detail: f.Type.String(), Doc: f.Doc})
 	}
+	if t.Kind == types.CSR && o.Kind == types.OperandObject {
+		out = append(out, Completion{Text: "row", Kind: "field", Detail: "row(i)", Doc: "the range of the entries of row i, for a loop"})
+	}
 	return out
 }
 

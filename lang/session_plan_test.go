@@ -64,6 +64,8 @@ func TestSessionPlan(t *testing.T) {
 		{"a view that has ended", "register x = vector[f64](4, fill = 1)\npartition v = x by blocks(2)\nlet p = v[0]\nunpartition v", "insert add(RW p, 1.0)", "", "E0506"},
 		{"views of views, lists and names that share data", "register xs = [vector[f64](8, fill = float(i)) for i in 0..2]\npartition v = xs[1] by blocks(2)\npartition v[1] by blocks(2)\nlet all = [v[1][0], xs[0]]\nlet same = all",
 			"for h in same { insert add(RW h, 1.0) }\nacquire R all[0] as a { assert a[0] == 2.0 }", "2*add acquire", "!"},
+		{"a sparse matrix and its slabs", "codelet bump(M: RW csr[f64]) { each k in M.val { M.val[k] += 1.0 } }\nregister A = csr[f64](4, 4, ptr = [0, 1, 2, 3, 4], col = [0, 1, 2, 3], fill = 1)\npartition A by rows(2)\npartition v = A by nonzeros(4)\npartition v[1].val by blocks(1)\nlet w = A.val",
+			"insert add(RW w, 1.0)\ninsert add(RW A[1].val, 1.0)\ninsert add(RW v[3].val, 1.0)\ninsert add(RW v[1].val[0], 1.0)\ninsert bump(RW A[0])\nacquire R A.col as c { assert c[3] == 3 and v[3].row0 == 3 }\nunregister A", "4*add bump acquire unregister unregister unregister", ""},
 		{"functions of entries", "register x = vector[f64](4, fill = 1)\nlet n = 2\nfunc twice(v: vector[f64]) { for i in 0..n { insert add(RW v, float(i)) } }\nn = 3", "twice(x)", "3*add", ""},
 		{"an entry that failed in the middle", "register x = vector[f64](4, fill = 1); let z = 1 // 0", "insert add(RW x, 2.0)", "add", ""},
 		{"tasks and gates", "register x = vector[f64](4, fill = 1)\nlet t = insert add(RW x, 1.0)\nlet g = gate()\nopen(g)", "wait t\nwait g\ninsert add(RW x, 1.0) with after = [t, g]", "add", ""},

@@ -221,12 +221,9 @@ func (m *Machine) newCSR(name string, t *types.Type, s *entriesSource, values en
 	ptr := register("ptr", array(iface.I64, len(s.ptr)), func(b *iface.Buffer) error { copy(iface.Slice[int64](b), s.ptr); return nil })
 	col := register("col", array(iface.I32, len(s.col)), func(b *iface.Buffer) error { copy(iface.Slice[int32](b), s.col); return nil })
 	val := register("val", values, s.values)
-	k.whole = &Handle{h: val, m: m, typ: t, at: at, owner: -1, csr: k}
-	k.whole.root = k.whole
-	for i, h := range []*datamgr.Handle{ptr, col, val} {
-		member := k.whole.member(types.CSRMembers[i])
-		*member = Handle{h: h, m: m, typ: t.Member(types.CSRMembers[i]), at: at, root: k.whole, owner: -1, csr: k}
-	}
-	m.own(k.whole)
-	return k.whole
+	out := &Handle{h: val, m: m, typ: t, at: at, owner: -1}
+	out.root = out
+	out.setCSR([]*datamgr.Handle{ptr, col, val}, k)
+	m.own(out)
+	return out
 }

@@ -150,6 +150,14 @@ type csr struct {
 	begin         []int64 // the elements of ptr, which nothing changes
 }
 
+// setCSR makes h a whole sparse matrix with these arrays.
+func (h *Handle) setCSR(arrays []*datamgr.Handle, k *csr) {
+	h.csr, k.whole = k, h
+	for i, name := range types.CSRMembers {
+		*h.member(name) = Handle{h: arrays[i], m: h.m, typ: h.typ.Member(name), at: h.at, root: h, owner: -1, csr: k}
+	}
+}
+
 // isCSR reports whether h is a sparse matrix, and not one of its arrays.
 func (h *Handle) isCSR() bool { return h.csr != nil && h.csr.whole == h }
 

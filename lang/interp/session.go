@@ -404,6 +404,9 @@ func (m *Machine) Describe(v any) string {
 	case *Handle:
 		d := x.h.Desc()
 		s := []string{shapeText(&d)}
+		if x.isCSR() {
+			s[0] = x.sizesText()
+		}
 		switch {
 		case !x.h.Alive():
 			s = append(s, "unregistered")
@@ -512,6 +515,10 @@ func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (ou
 		h, ok := v.(*Handle)
 		if !ok {
 			wrong = fmt.Errorf("`%s` is %s, and has no elements to choose from", name, article(o.Type.String()))
+			return
+		}
+		if h.isCSR() {
+			wrong = fmt.Errorf("`%s` is a csr: to see all values print `%s.val`", name, name)
 			return
 		}
 		m.alive(h, position{})

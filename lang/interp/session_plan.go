@@ -303,20 +303,35 @@ func (g *imaging) handle(h *Handle) *Handle {
 	if h == nil {
 		return nil
 	}
+	if name := h.memberName(); name != "" {
+		return g.handle(h.csr.whole).member(name)
+	}
 	if h.view != nil {
 		g.view(h.view)
 		return g.parts[h.h]
 	}
 	return image(g, h, func(out *Handle) {
 		*out = Handle{m: g.m, typ: h.typ, at: h.at, owner: -1, ldim: h.ldim, fold: h.fold, root: out}
-		d, err := g.m.rt.Image(h.h)
-		if err != nil {
-			g.m.raiseEngine(err, position{}, nil)
+		out.h = g.datum(h)
+		if h.csr != nil {
+			arrays := []*datamgr.Handle{g.datum(&h.csr.ptr), g.datum(&h.csr.col), out.h}
+			out.setCSR(arrays, &csr{cols: h.csr.cols, begin: h.csr.begin})
+			for _, name := range types.CSRMembers {
+				out.member(name).deflt = g.view(h.member(name).deflt)
+			}
 		}
-		out.h = d
-		g.images[d] = h.h
 		out.deflt = g.view(h.deflt)
 	})
+}
+
+// datum returns the image of what h is to the engine.
+func (g *imaging) datum(h *Handle) *datamgr.Handle {
+	d, err := g.m.rt.Image(h.h)
+	if err != nil {
+		g.m.raiseEngine(err, position{}, nil)
+	}
+	g.images[d] = h.h
+	return d
 }
 
 func (g *imaging) view(v *View) *View {
@@ -337,9 +352,28 @@ func (g *imaging) view(v *View) *View {
 			g.parts[v.v.Parts[k]] = &out.parts[k]
 		}
 		if !v.v.Ended() {
-			g.m.plan.rec.View(d.Parts, func(k int) string { return out.text() + "[" + partIndex(d.Dims, k) + "]" })
+			g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.member(2) })
+		}
+		for i, a := range v.arrays {
+			d, err := g.m.rt.ImageView(a, out.of.member(types.CSRMembers[i]).h)
+			if err != nil {
+				g.m.raiseEngine(err, position{}, nil)
+			}
+			for k, p := range d.Parts {
+				g.images[p] = a.Parts[k]
+			}
+			if !v.v.Ended() {
+				g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.member(i) })
+			}
+			out.arrays = append(out.arrays, d)
 		}
 		for k := range v.parts { // out.parts has its place by now
+			if c := v.parts[k].csr; c != nil {
+				out.slab(k, c.row0, c.begin)
+				for _, name := range types.CSRMembers {
+					out.parts[k].member(name).deflt = g.view(v.parts[k].member(name).deflt)
+				}
+			}
 			out.parts[k].deflt = g.view(v.parts[k].deflt)
 		}
 	})

@@ -405,9 +405,21 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 	d := v.Parts[0].Desc()
 	w := m.newView(v, h, types.HandleOf(d.Kind, d.Elem), fs, at)
 	if m.cfg.OnView != nil {
-		m.cfg.OnView(v.Parts, func(k int) string { return w.text() + "[" + partIndex(v.Dims, k) + "]" })
+		m.cfg.OnView(v.Parts, w.partName)
 	}
 	return w
+}
+
+// partName returns the name of part k as the script writes it.
+func (v *View) partName(k int) string { return v.text() + "[" + partIndex(v.v.Dims, k) + "]" }
+
+// member returns what follows the name of a part of a sparse matrix for array i, and "" for other
+// views.
+func (v *View) member(i int) string {
+	if v.partType.Kind != types.CSR {
+		return ""
+	}
+	return "." + types.CSRMembers[i]
 }
 
 // newView returns the view of h that the filters made, with parts of type t.
@@ -501,20 +513,11 @@ func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*fil
 	w.arrays = []*datamgr.View{ptr, col}
 	for k := range w.parts {
 		first := slabs[k].Off[0]
-		part := &w.parts[k]
-		part.csr = &csr{whole: part, cols: h.csr.cols, row0: h.csr.row0 + first, begin: begin[first : first+slabs[k].Dim[0]+1]}
-		for i, v := range []*datamgr.View{ptr, col, val} {
-			name := types.CSRMembers[i]
-			of := h.root
-			if name != "val" {
-				of = h.root.member(name)
-			}
-			*part.member(name) = Handle{h: v.Parts[k], m: m, typ: h.typ.Member(name), root: of, view: w, at: h.at, owner: -1, csr: part.csr}
-		}
+		w.slab(k, h.csr.row0+first, begin[first:first+slabs[k].Dim[0]+1])
 	}
 	if m.cfg.OnView != nil {
 		for i, v := range []*datamgr.View{ptr, col, val} {
-			m.cfg.OnView(v.Parts, func(k int) string { return w.text() + "[" + partIndex(v.Dims, k) + "]." + types.CSRMembers[i] })
+			m.cfg.OnView(v.Parts, func(k int) string { return w.partName(k) + w.member(i) })
 		}
 	}
 	return w
@@ -668,6 +671,19 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 			}
 		}
 		return next
+	}
+}
+
+// slab makes part k of v, a view of a sparse matrix, the rows from row0 on, which begin where begin says.
+func (v *View) slab(k, row0 int, begin []int64) {
+	part := &v.parts[k]
+	part.csr = &csr{whole: part, cols: v.of.csr.cols, row0: row0, begin: begin}
+	for i, name := range types.CSRMembers {
+		array := v.v
+		if name != "val" {
+			array = v.arrays[i]
+		}
+		*part.member(name) = Handle{h: array.Parts[k], m: part.m, typ: v.partType.Member(name), root: part.root, view: v, at: part.at, owner: -1, csr: part.csr}
 	}
 }
 
