@@ -224,6 +224,35 @@ print(y)
 	}
 }
 
+// TestCSRFilter splits a sparse matrix by a filter of the program.
+func TestCSRFilter(t *testing.T) {
+	for _, c := range []struct {
+		boxes      []lang.Box
+		out, wrong string
+	}{
+		{[]lang.Box{{Lo: []int{1, 0}, Hi: []int{3, 2}}, {Lo: []int{0, 0}, Hi: []int{2, 2}}}, "[2, 2] [1, 0] [2, 2]\n", ""},
+		{[]lang.Box{{Lo: []int{0, 1}, Hi: []int{3, 2}}}, "", "part 0 has columns 1 to 2; parts of a csr are whole rows, of 2 columns"},
+		{[]lang.Box{{Lo: []int{0, 0}, Hi: []int{4, 2}}}, "", "part 0 covers 0..4 of axis 0, which has 3 elements"},
+		{[]lang.Box{{Lo: []int{2, 0}, Hi: []int{1, 2}}}, "", "part 0 covers 2..1"},
+		{nil, "", "E0505"},
+	} {
+		rows := lang.Must(lang.NewFilter("some(A: csr[T]) -> csr[T]", func([]int, []any) ([]lang.Box, error) { return c.boxes, nil }))
+		prog := compile(t, lang.Config{Filters: []*lang.Filter{rows}}, `
+register A = csr[f64](3, 2, ptr = [0, 1, 1, 2], col = [1, 0], fill = 1)
+partition v = A by some()
+print([p.rows for p in v.parts], [p.row0 for p in v.parts], [p.nnz + p.rows - 1 for p in v.parts])
+`)
+		var out bytes.Buffer
+		inst, err := prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 1}), lang.Stdout(&out))
+		if err == nil {
+			inst.Close()
+		}
+		if out.String() != c.out || c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+			t.Errorf("%v: printed %q and returned %v, want %q and %q", c.boxes, out.String(), err, c.out, c.wrong)
+		}
+	}
+}
+
 // TestCSRErrors runs scripts whose sparse matrices are wrong.
 func TestCSRErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -259,6 +288,7 @@ func TestCSRErrors(t *testing.T) {
 		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0])\nlet n = [2, 1]\npartition v = A by rows(sizes = n)", "E0502"},
 		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0], fill = 1)\nlet l = [A]\npartition v = A by rows(2)\nlet p = v[0].val\nunpartition v\nprint(p)", "E0506"},
 		{"register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0], fill = 1)\npartition v = A by rows(2)\nlet l = [v[0]]\nunregister l", "is a part, and only a whole datum can be unregistered"},
+		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\nlet p = A.val\ncodelet c(v: RW vector[f64]) { v[0] += 2.0 }\ninsert c(REDUX p)", "`p` has no reduction method"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1])\nlet p = A.ptr\nunregister p", "`A.ptr` is an array of the csr `A`"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: R csr[f64], y: RW vector[f64]) { for k in A.row(1) { y[0] = A.val[k] } }\nregister y = vector[f64](1, fill = 0)\ninsert c(R A, RW y)\nwait", "element 2 is outside `A.ptr`, which has 2 elements"},
 		{"register A = csr[f64](1, 2, ptr = [0, 1], col = [1], fill = 1)\ncodelet c(A: RW csr[f64], y: RW vector[f64]) { A.val[0] = y[0] }\ninsert c(RW A, RW A.val)", "E0304"},

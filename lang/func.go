@@ -62,7 +62,7 @@ type Box = interp.Box
 // NewFilter adds a filter, "stripes(A: matrix[T], p: int) -> matrix[T]": the first
 // parameter is the data, the result the type of the parts, which must be the
 // same; fn gets its sizes and the other arguments (as NewFunc does) and gives the
-// box of each part. fn must depend on nothing else.
+// box of each part. Parts of a csr are whole rows. fn must depend on nothing else.
 func NewFilter(signature string, fn func(shape []int, args []any) ([]Box, error)) (*Filter, error) {
 	sig, err := funcSignature(signature)
 	if err != nil {

@@ -33,12 +33,17 @@ func (c *checker) keepsStructure(e syntax.Expr, mode iface.AccessMode, at syntax
 	return false
 }
 
-// csrMode reports modes in which no sparse matrix is passed.
-func (c *checker) csrMode(a *syntax.TaskArg) bool {
-	if a.Mode != iface.Redux {
+// csrMode reports modes in which no sparse matrix of type t, or array of one, is passed.
+func (c *checker) csrMode(a *syntax.TaskArg, t *types.Type) bool {
+	whole, array := arrayOfCSR(a.Value)
+	if a.Mode != iface.Redux || t.Kind != types.CSR && (whole == nil || array != "val") {
 		return true
 	}
-	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` is a csr, and a csr has no reduction", c.text(a.Value)))
+	is := "is"
+	if whole != nil {
+		is = "belongs to"
+	}
+	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` %s a csr, and a csr has no reduction", c.text(a.Value), is))
 	d.Label = "needs a way to combine the copies"
 	d.Help = append(d.Help, fmt.Sprintf("tasks that change its values one after the other, in any order, take it as COMMUTE: `COMMUTE %s`", c.text(a.Value)))
 	d.Edit(c.f.At(a.ModeAt), "COMMUTE")

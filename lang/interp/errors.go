@@ -758,6 +758,11 @@ func (m *Machine) noReduction(err error, at position, h *Handle, fold, codelet s
 	if h != nil {
 		label(d, h.root.at, "registered without `reduce`")
 	}
+	if h != nil && h.memberName() != "" {
+		d.Help = []string{"a csr has no reduction: take it as COMMUTE"}
+		d.Cause = err
+		m.raise(d)
+	}
 	d.Help = []string{"register it with `reduce = sum`, `prod`, `min`, `max` or `reducer(...)`"}
 	if fold != "" {
 		d.Help[0] = fmt.Sprintf("register it with `reduce = %s`, which is what `%s` does to it", fold, codelet)

@@ -471,6 +471,9 @@ func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*fil
 		var next []iface.Desc
 		for k, d := range slabs {
 			s, err := l.Split(d)
+			if err == nil {
+				err = wholeRows(&s, d)
+			}
 			if err == nil && len(slabs)*len(s.Parts) > filter.MaxParts {
 				err = fmt.Errorf("a view of %d parts; it can have %d", len(slabs)*len(s.Parts), filter.MaxParts)
 			}
@@ -672,6 +675,19 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 		}
 		return next
 	}
+}
+
+// wholeRows returns an error unless the parts of s are proper parts of d, a matrix, with all of its columns.
+func wholeRows(s *filter.Split, d iface.Desc) error {
+	if err := s.Check(d); err != nil {
+		return err
+	}
+	for k := range s.Parts {
+		if p := &s.Parts[k]; p.Drop >= 0 || p.Lo[1] != 0 || p.Hi[1] != d.Dim[1] {
+			return fmt.Errorf("part %d has columns %d to %d; parts of a csr are whole rows, of %d columns", k, p.Lo[1], p.Hi[1], d.Dim[1])
+		}
+	}
+	return nil
 }
 
 // slab makes part k of v, a view of a sparse matrix, the rows from row0 on, which begin where begin says.
