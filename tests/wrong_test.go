@@ -57,6 +57,10 @@ func TestWrongScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
+	dir := t.TempDir() // the scripts save files
+	if err := os.CopyFS(filepath.Join(dir, "lib"), os.DirFS("../scripts/lib")); err != nil {
+		t.Fatal(err)
+	}
 	var all []wrong
 	fine := map[string]int{}
 	for _, file := range files {
@@ -68,7 +72,7 @@ func TestWrongScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := program{dir: "../scripts", name: name, source: string(source)}
+		p := program{dir: dir, name: name, source: string(source)}
 		good := whole(p.run(t, sequential))
 		cut := text(pieces.FindAllString(string(source), -1))
 		for k := range mistakes {
