@@ -184,7 +184,9 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
+	filters := maps.Clone(vocab.Filters)
+	delete(filters, "nonzeros") // of sparse matrices, which the programs do not have
+	for _, f := range append(slices.Sorted(maps.Keys(filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}
 	return out
