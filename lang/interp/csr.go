@@ -200,20 +200,7 @@ func (m *Machine) newCSR(name string, t *types.Type, s *entriesSource, values en
 	m.countBytes(8*int64(len(s.ptr)), at)
 	register := func(member string, spec engine.DataSpec, fill func(*iface.Buffer) error) *datamgr.Handle {
 		spec.Name = name + "." + member
-		m.countData(&spec, 0, at)
-		h, err := m.registerData(spec, fill)
-		if err != nil {
-			var r *raised
-			if errors.As(err, &r) {
-				panic(r)
-			}
-			if errors.Is(err, engine.ErrClosed) {
-				m.raiseEngine(err, at, nil)
-			}
-			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
-		}
-		m.events.registered(h)
-		return h
+		return m.registerOne(name, spec, 0, fill, at)
 	}
 	array := func(elem iface.Elem, n int) engine.DataSpec {
 		return engine.DataSpec{Kind: iface.Vector, Elem: elem, Site: values.Site, Dims: []int{n}, ReadOnly: true}

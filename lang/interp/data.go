@@ -432,19 +432,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 				defer protect(in.Close) // again, unless nothing has read it
 			}
 		}
-		m.countData(&s, leading, at)
-		h, err := m.registerData(s, fill)
-		if err != nil {
-			var r *raised
-			if errors.As(err, &r) {
-				panic(r)
-			}
-			if errors.Is(err, engine.ErrClosed) {
-				m.raiseEngine(err, at, nil)
-			}
-			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
-		}
-		m.events.registered(h)
+		h := m.registerOne(name, s, leading, fill, at)
 		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
 		w.root = w
 		m.own(w)
@@ -453,6 +441,24 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 }
 
 func (r *raised) Error() string { return r.err.Error() }
+
+// registerOne counts and registers the data of spec for name, and ends the run if that cannot be done.
+func (m *Machine) registerOne(name string, spec engine.DataSpec, leading int, fill func(*iface.Buffer) error, at position) *datamgr.Handle {
+	m.countData(&spec, leading, at)
+	h, err := m.registerData(spec, fill)
+	if err != nil {
+		var r *raised
+		if errors.As(err, &r) {
+			panic(r)
+		}
+		if errors.Is(err, engine.ErrClosed) {
+			m.raiseEngine(err, at, nil)
+		}
+		m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
+	}
+	m.events.registered(h)
+	return h
+}
 
 func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error) (*datamgr.Handle, error) {
 	if fill == nil {

@@ -97,7 +97,7 @@ func TestKernels(t *testing.T) {
 func TestTiers(t *testing.T) {
 	tools := testTools(t)
 	if !tools.native {
-		t.Skip("no libLLVM")
+		t.Skip("machine code, which is one of the columns, needs libLLVM")
 	}
 	var rows []kernelRow
 	for _, r := range smallKernels() {
