@@ -133,6 +133,11 @@ func (g *Registry) Unchanged(w *Waiter) bool { return g.generation.sameAs(w.chec
 // them wait. p is what CountPlain returned, and acc has that length. w is armed.
 func (sub Submission) RegisterPlain(p Plain, w *Waiter, ops []Operand, acc []Access) (waits int32) {
 	w.checkedGen = p.gen
+	return sub.registerPlain(w, ops, acc)
+}
+
+// registerPlain is RegisterPlain without p, with which the arguments do not fit into registers.
+func (sub Submission) registerPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
 	k := 0
 	for i := range ops {
 		op := &ops[i]

@@ -23,7 +23,7 @@ func (w *worker) run(t *task) {
 		w.flush()
 		w.job = j
 	}
-	if t.general || t.Order <= j.cancelled.Load() || !w.host {
+	if t.general || !w.host || t.Order <= j.cancelled.Load() {
 		w.runGeneral(t)
 		w.drain()
 		return

@@ -134,18 +134,27 @@ func (t *task) operands() []Operand {
 // accessSlots: without, a task without data takes 4 % more instructions.
 func (t *task) setOperands(ops []Operand) {
 	t.nops = uint8(min(len(ops), 255))
-	if len(ops) > 0 {
+	switch len(ops) {
+	case 0:
+	case 1:
+		copyOperand(&t.ops[0], &ops[0])
+	default:
 		t.copyOperands(ops)
 	}
+}
+
+// copyOperand copies an operand field by field: a copy of the whole waits for fields that the
+// program stored just now.
+func copyOperand(to, from *Operand) {
+	to.Handle, to.Mode, to.Unordered, to.Pin = from.Handle, from.Mode, from.Unordered, from.Pin
 }
 
 // copyOperands copies operands to the record.
 func (t *task) copyOperands(ops []Operand) {
 	switch n := len(ops); {
 	case n <= len(t.ops):
-		for i := range ops { // one by one: a copy waits for fields that were stored just now
-			to := &t.ops[i]
-			to.Handle, to.Mode, to.Unordered, to.Pin = ops[i].Handle, ops[i].Mode, ops[i].Unordered, ops[i].Pin
+		for i := range ops {
+			copyOperand(&t.ops[i], &ops[i])
 		}
 	case t.marks&isWide != 0 && n <= wideOps:
 		copy(t.wide().ops[:], ops)

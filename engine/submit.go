@@ -79,7 +79,7 @@ func (j *Job) insert(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error
 	}
 	n := plain.Accesses
 	var allowed *sched.Set
-	if n < 0 || s.Workers != nil || rt.nodes > 1 || j.open(sub) != nil {
+	if n < 0 || s.Workers != nil || rt.nodes > 1 || !j.accepts(sub) {
 		if allowed, err = j.admit(sub, s, keep, n >= 0); err != nil {
 			return err
 		}
