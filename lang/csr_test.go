@@ -106,6 +106,97 @@ func TestCSR(t *testing.T) {
 	}
 }
 
+// TestCSRRows writes values row by row, in an each and in order, for each way to run bodies.
+func TestCSRRows(t *testing.T) {
+	const script = `
+param short: int = 0
+codelet ramp(A: W csr[f64]) { each k in A.val { A.val[k] = 1.0 + float(k % 5) } }
+codelet balance(A: RW csr[f64], d: R vector[f64], s: W vector[f64]) {
+    each i in 0..A.rows {
+        let t = 0.0
+        for k in A.row(i) { t += A.val[k] }
+        s[i] = t
+        for k in A.row(i) { if t > 4.0 { A.val[k] = A.val[k] * d[A.col[k]] / t } }
+    }
+}
+codelet balance_in_order(A: RW csr[f64], d: R vector[f64], s: W vector[f64]) {
+    for i in 0..A.rows {
+        let t = 0.0
+        for k in A.row(i) { t += A.val[k] }
+        s[i] = t
+        for k in A.row(i) { if t > 4.0 { A.val[k] = A.val[k] * d[A.col[k]] / t } }
+    }
+}
+codelet backwards(A: RW csr[f64]) {
+    each i in 0..A.rows {
+        let r = A.rows - 1 - i
+        for k in A.row(r) { A.val[k] += float(r) + sum m in A.row(A.rows - i - 1) { float(A.col[m]) } }
+    }
+}
+codelet backwards_in_order(A: RW csr[f64]) {
+    for i in 0..A.rows {
+        for k in A.row(i) { A.val[k] += float(i) + sum m in A.row(i) { float(A.col[m]) } }
+    }
+}
+let ptr = [0]
+let col = []
+for i in 0..50 {
+    for j in 0..(i * i) % 11 + (if i == 20 then 80 else 0) { col += [j] }
+    ptr += [len(col)]
+}
+register A, B = csr[f64](50, 100, ptr = ptr, col = col)
+register d = vector[f64](list = [0.5 + float(k) for k in 0..100 - short])
+register s, t = vector[f64](50)
+partition A by rows(3)
+partition s by blocks(sizes = [A[b].rows for b in 0..3])
+insert ramp(W A)
+insert ramp(W B)
+for b in 0..3 { insert balance(RW A[b], R d, W s[b]) }
+insert balance_in_order(RW B, R d, W t)
+for b in 0..3 { insert backwards(RW A[b]) }
+for b in 0..3 { insert backwards(RW A[b]) }
+partition B by rows(3)
+for b in 0..3 { insert backwards_in_order(RW B[b]) }
+for b in 0..3 { insert backwards_in_order(RW B[b]) }
+acquire R A.val as a, R B.val as b, R s as u, R t as v {
+    for k in 0..len(a) { assert a[k] == b[k], f"value {k}: {a[k]} and {b[k]}" }
+    for k in 0..len(u) { assert u[k] == v[k] }
+}
+`
+	for _, kernels := range []lang.Kernels{lang.StripKernels, lang.NativeKernels, lang.AutoKernels} {
+		prog := compile(t, lang.Config{Kernels: kernels}, script)
+		for _, short := range []int{0, 1, 60} {
+			inst, err := prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 2}), lang.Param("short", short))
+			if err == nil {
+				inst.Close()
+			}
+			if wrong := err != nil; wrong != (short == 60) || wrong && !strings.Contains(err.Error(), "is outside `d`, which has 40 elements") {
+				t.Errorf("%v, %d elements less: %v", kernels, short, err)
+			}
+		}
+	}
+	for _, c := range []struct{ body, want string }{
+		{"for k in A.row(i) { A.val[k] = A.val[k] + 1.0 }", ""},
+		{"let r = A.rows - 1 - i\nfor k in A.row(r) { A.val[k] = sum m in A.row(r) { A.val[m] } }", ""},
+		{"for k in A.row(0) { A.val[k] = 1.0 }", "E0602"},
+		{"for k in A.row(A.col[i]) { A.val[k] = 1.0 }", "E0602"},
+		{"for k in A.row(i) { A.val[k] = A.val[k + 1] }", "E0602"},
+		{"for k in A.row(i) { A.val[k + 1] = 1.0 }", "E0602"},
+		{"for k in A.row(i) { A.val[k] = sum m in A.row(i + 1) { A.val[m] } }", "E0602"},
+		{"for k in B.row(i) { A.val[k] = 1.0 }", "E0602"},
+		{"for j in 0..2 { for k in A.row(i + j) { A.val[k] = 1.0 } }", "E0602"},
+		{"for k in A.ptr[i]..A.ptr[i + 1] { A.val[k] = 1.0 }", "E0602"},
+		{"for k in 0..A.nnz { A.val[k] = 1.0 }", "E0602"},
+		{"A.val[A.ptr[i]] = 1.0", "E0602"},
+	} {
+		text := "codelet c(A: RW csr[f64], B: R csr[f64]) { each i in 0..A.rows { " + c.body + " } }\n"
+		_, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(context.Background(), "rows.spu", []byte(text))
+		if got := fmt.Sprint(ds.Err()); (c.want == "") != (ds.Err() == nil) || !strings.Contains(got, c.want) {
+			t.Errorf("%s\ngot %s, want %q", c.body, got, c.want)
+		}
+	}
+}
+
 // TestCSRViews multiplies slabs of rows of sparse matrices, and holds the parts against the whole.
 func TestCSRViews(t *testing.T) {
 	const script = `

@@ -33,7 +33,8 @@ func (a *analysis) checkRaces(list []*ir.Stmt) {
 
 // checkEach checks one each.
 func (a *analysis) checkEach(each *ir.Stmt) {
-	made := map[int]bool{} // locals that the round declares
+	made := map[int]bool{}      // locals that the round declares
+	rows := map[int]*ir.Range{} // ranges of the loops inside, by the slots of their indices
 	uses := make([][]access, len(a.fn.Operands))
 	written := make([]bool, len(a.fn.Operands))
 	shared := map[string]bool{} // reported names
@@ -41,10 +42,16 @@ func (a *analysis) checkEach(each *ir.Stmt) {
 		if s.Kind == ir.SetStmt && s.Declare {
 			made[s.Slot] = true
 		}
+		for k := range s.Domain {
+			rows[s.Domain[k].Slot] = &s.Domain[k]
+		}
 	})
 	ir.WalkStmts(each.Body, func(s *ir.Stmt) {
 		s.Exprs(func(e *ir.Expr) {
 			ir.WalkExpr(e, func(x *ir.Expr) bool {
+				for k := range x.Domain {
+					rows[x.Domain[k].Slot] = &x.Domain[k]
+				}
 				if x.Op == ir.OpLoad && len(x.X) > 0 {
 					uses[x.Operand] = append(uses[x.Operand], access{index: x.X, at: x.Pos})
 				}
@@ -64,7 +71,7 @@ func (a *analysis) checkEach(each *ir.Stmt) {
 		}
 	})
 	for op := range uses {
-		if written[op] {
+		if written[op] && !a.inOwnRow(each, op, uses[op], rows) {
 			a.checkOwnElements(each, op, uses[op])
 		}
 	}
@@ -241,7 +248,8 @@ func (a *analysis) checkOwnElements(each *ir.Stmt, op int, uses []access) {
 		if len(names) > rank {
 			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, ir.Counted(rank, "index", "indices")))
 		} else if sparse, ok := strings.CutSuffix(o.Name, ".val"); ok {
-			d.Help = append(d.Help, fmt.Sprintf("write the values one by one, `each k in %s`, or the rows in order, `for i in 0..%s.rows`", o.Name, sparse))
+			d.Help = append(d.Help, fmt.Sprintf("a round may write the values of its own row, `for k in %[1]s.row(%[2]s) { %[1]s.val[k] = ... }`, or one value, in `each k in %[1]s.val`", sparse, names[0]),
+				"or use `for`, which runs in order on one thread")
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.suggestedIndex(names, rank)))
 		}
@@ -309,6 +317,63 @@ func indexedByRound(each *ir.Stmt, places []int, u access) bool {
 		}
 	}
 	return true
+}
+
+// inOwnRow reports whether op has the values of a sparse matrix, and all uses of it are entries of one
+// row, which is another row in every other round: rows share no entries.
+func (a *analysis) inOwnRow(each *ir.Stmt, op int, uses []access, loops map[int]*ir.Range) bool {
+	matrix, ok := strings.CutSuffix(a.fn.Operands[op].Name, ".val")
+	if !ok || len(each.Domain) != 1 {
+		return false
+	}
+	var own linear // the row
+	for k, u := range uses {
+		x := u.index[0]
+		if x == nil || x.Op != ir.OpSlot || loops[x.Slot] == nil {
+			return false
+		}
+		i := a.rowOf(loops[x.Slot], matrix)
+		f, ok := a.forms.form(i)
+		switch rest, c := withoutSlot(f, each.Domain[0].Slot); {
+		case !ok || c == 0 || len(slotsOf(rest)) > 0:
+			return false
+		case k == 0:
+			own = f
+		default:
+			if d, same := f.minus(own).constant(); !same || d != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rowOf returns i if r is A.row(i) for the sparse matrix with this name, otherwise nil.
+func (a *analysis) rowOf(r *ir.Range, matrix string) *ir.Expr {
+	start := func(e *ir.Expr) *ir.Expr { // i of A.ptr[i] - A.ptr[0]
+		if e.Op != ir.OpSub {
+			return nil
+		}
+		for _, x := range e.X {
+			if x.Op != ir.OpLoad || len(x.X) != 1 || a.fn.Operands[x.Operand].Name != matrix+".ptr" {
+				return nil
+			}
+		}
+		if first := e.X[1].X[0]; first.Op != ir.OpConst || first.Int != 0 {
+			return nil
+		}
+		return e.X[0].X[0]
+	}
+	lo, hi := start(r.Lo), start(r.Hi)
+	if lo == nil || hi == nil || r.Closed {
+		return nil
+	}
+	f, ok := a.forms.form(lo)
+	g, ok2 := a.forms.form(hi)
+	if d, isConst := g.minus(f).constant(); !ok || !ok2 || !isConst || d != 1 {
+		return nil
+	}
+	return lo
 }
 
 // axisAssignments returns all ways to assign n indices to different axes of rank.
