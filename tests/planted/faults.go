@@ -125,7 +125,7 @@ var faults = []fault{
 		"	if !w.rt.reg.Unchanged(&t.Waiter) {", "	if false && !w.rt.reg.Unchanged(&t.Waiter) {",
 		"a task looks at its data before it runs"},
 	{"cancel-unheard", "engine/execute.go",
-		"	if t.general || t.Order <= j.cancelled.Load() || !w.host {", "	if t.general || !w.host {",
+		"	if t.general || !w.host || t.Order <= j.cancelled.Load() {", "	if t.general || !w.host {",
 		"tasks of a cancelled job do not run"},
 
 	// validity
