@@ -529,7 +529,7 @@ func (d *Datum) adoptLocked(in *instance) bool {
 
 // fillAside gives d its first value.
 func (d *Datum) fillAside(fill func(*iface.Buffer) error, inParts bool) error {
-	if inParts && d.desc.Rank > 0 && d.desc.Bytes() > d.reg.nodes[0].room() {
+	if inParts && d.content.Load() == nil && d.desc.Rank > 0 && d.desc.Bytes() > d.reg.nodes[0].room() {
 		return d.fillParts(fill)
 	}
 	var p Placement

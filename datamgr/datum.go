@@ -39,6 +39,7 @@ type Datum struct {
 	void   bool
 	// it is one of a reduction, and no data of the program
 	contribution bool
+	content      atomic.Pointer[content] // sizes in use; nil for data without a capacity, see Spec.Capacity
 
 	root      *fragment    // changes under both locks, read under either
 	fragments int          // guarded by the submission lock
@@ -60,6 +61,14 @@ type Datum struct {
 		drained *Waiter
 		making  []*Making
 	}
+}
+
+// content is the sizes of the content of data with a capacity. It is replaced as a whole.
+type content struct {
+	dim    [iface.MaxRank]int
+	by     any   // the job of the task that set it, or nil
+	order  int64 // the number of that task
+	before *content
 }
 
 // State returns what a task that uses h must look at before it runs.

@@ -5,6 +5,7 @@ package datamgr
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -117,6 +118,7 @@ func (h *Handle) twin() *Handle {
 const (
 	flagUnordered = 1 << iota // accesses through this handle have no order
 	flagDead                  // dead is set
+	flagResizable             // its data has a capacity
 )
 
 // layout says how a buffer of a handle relates to the datum's main instance.
@@ -363,6 +365,110 @@ func (h *Handle) Unordered() bool {
 
 // Unordered is Handle.Unordered for a caller that holds the lock.
 func (Submission) Unordered(h *Handle) bool { return h.flags&flagUnordered != 0 }
+
+// Content: how much of data with a capacity is in use. Memory, order and copies are those of
+// the capacity, so views and fragments know nothing of the content. Kernels and the program see
+// the elements of the content only: their buffers are cut to it.
+
+// Resizable reports whether h was registered with a capacity, or is a part of such data:
+// tasks may change the sizes of its content. Desc describes the capacity then.
+func (h *Handle) Resizable() bool { return h.d.content.Load() != nil }
+
+// Content is Desc with the sizes of the content, for data with a capacity: those that a task set
+// last, which may still run. A program that wants the sizes after the tasks submitted so far
+// waits for those, or acquires the data. For other data it is Desc.
+func (h *Handle) Content() iface.Desc {
+	d := h.Desc()
+	h.trim(&d)
+	return d
+}
+
+// trim cuts d, which describes h, to the content.
+func (h *Handle) trim(d *iface.Desc) {
+	c := h.d.content.Load()
+	if c == nil {
+		return
+	}
+	d.Base, d.Step = d.Number() // elements keep their numbers
+	out := false                // h is picked from beyond the content
+	for a := range int(h.d.desc.Rank) {
+		out = out || h.box.lo[a] >= c.dim[a]
+	}
+	for k := range int(h.rank) {
+		a := h.axes[k]
+		d.Dim[k] = min(d.Dim[k], max(0, c.dim[a]-h.box.lo[a]))
+	}
+	if out && h.rank > 0 {
+		d.Dim[0] = 0
+	}
+}
+
+// Beyond returns an operand that is one element, picked from beyond the content of its
+// data, or -1.
+func Beyond(ops []Operand) int {
+	for i := range ops {
+		h := ops[i].Handle
+		c := h.d.content.Load()
+		if c == nil || h.rank > 0 || ops[i].Mode == modeScratch {
+			continue
+		}
+		for a := range int(h.d.desc.Rank) {
+			if h.box.lo[a] >= c.dim[a] {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// Resize sets the sizes of the content, for task order of a job, or for the program if by is nil.
+// The caller has the right to write all of h. Errors say what is wrong, and what to do.
+func (h Managed) Resize(dims []int, by any, order int64) error {
+	d := h.d
+	old := d.content.Load()
+	switch {
+	case old == nil:
+		return fmt.Errorf("the size of %v is fixed; register the data with a capacity", &d.desc)
+	case h.Handle != d.whole:
+		return fmt.Errorf("a part cannot change the size of its data; pass the whole")
+	case len(dims) != int(d.desc.Rank):
+		return fmt.Errorf("a %v has %d sizes, and %d were given", d.desc.Kind, d.desc.Rank, len(dims))
+	}
+	for k, n := range dims {
+		if n < 0 || n > d.desc.Dim[k] {
+			return fmt.Errorf("%s is not within the capacity, which is %s", sizes(dims), sizes(d.desc.Dim[:d.desc.Rank]))
+		}
+	}
+	c := &content{by: by, order: order}
+	copy(c.dim[:], dims)
+	if by != nil {
+		c.before = old
+		if old.by == by && old.order == order { // the task has set it before
+			c.before = old.before
+		} else if old.before != nil {
+			c.before = &content{dim: old.dim}
+		}
+	}
+	d.content.Store(c)
+	return nil
+}
+
+func sizes(dims []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", " x ")
+}
+
+// Restore undoes what task order of a job has done by Resize to its operands.
+func Restore(ops []Operand, by any, order int64) {
+	for i := range ops {
+		h := ops[i].Handle
+		if h == nil {
+			continue
+		}
+		if c := h.d.content.Load(); c != nil && c.by == by && c.order == order && c.before != nil {
+			h.d.content.Store(c.before)
+		}
+	}
+}
 
 // Values that a program attaches to a handle; the engine does not use them.
 

@@ -408,11 +408,13 @@ func (p *Placement) Release() {
 func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 	if i >= len(p.at) || p.at[i] == nil {
 		managed(h).Fill(b)
+		h.trim(&b.Desc)
 		return
 	}
 	in := p.at[i]
 	*b = iface.Buffer{Ptr: in.at(&h.box.lo, h.d.desc.Elem.Size())}
 	h.describe(&b.Desc)
+	h.trim(&b.Desc)
 	for k := range int(h.rank) {
 		b.Stride[k] = in.stride[h.axes[k]]
 	}

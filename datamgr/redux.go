@@ -68,12 +68,12 @@ func (h Managed) CanReduce(_ Submission) bool { return h.reduce != nil && h.redu
 func (h Managed) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduce.Combine == nil }
 
 // SetReduction changes the reduction of h for tasks submitted from now on. Parts
-// declared later inherit it. It reports false for void data, for a reduction
+// declared later inherit it. It reports false for void data, for data with a capacity, for a reduction
 // without Init, and while a task uses h or contributions are open.
 func (h Managed) SetReduction(r *Reduction) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	if h.d.void || r != nil && r.Init == nil || sub.Busy(h.Handle, nil, 0) ||
+	if h.d.void || h.Resizable() || r != nil && r.Init == nil || sub.Busy(h.Handle, nil, 0) ||
 		h.redux != nil && (h.redux.open || !h.redux.frag.tail.count.idle(sub)) {
 		return false
 	}

@@ -91,9 +91,14 @@ func (g *Registry) Memory() accel.Memory { return g.mem }
 // Spec describes data to register. Kind and, but for void data, Elem are needed; so are
 // as many Dims as the kind has indices. The rest may be zero.
 type Spec struct {
-	Kind     iface.Kind
-	Elem     iface.Elem
-	Dims     []int          // sizes in elements, one for each index, 0 or more: nil, {n}, {rows, cols}, {nx, ny, nz}
+	Kind iface.Kind
+	Elem iface.Elem
+	Dims []int // sizes in elements, one for each index, 0 or more: nil, {n}, {rows, cols}, {nx, ny, nz}
+	// Capacity is the sizes that there is room for, one for each index, at least as large as Dims;
+	// nil: Dims, which are fixed then. With a capacity, Dims are the first sizes of the
+	// content, which tasks may change (TaskContext.Resize of package engine). Memory, Home
+	// included, is that of the capacity, and so are Handle.Desc and views. There is no reduction.
+	Capacity []int
 	LD       int            // distance between rows (lines along the last index) in main memory, in elements; 0: their length
 	Step     []int          // distance between neighbours along each index but the last in main memory, in elements; nil: as LD says
 	Home     unsafe.Pointer // element 0 of host memory of that size, which stays the caller's; nil: none
@@ -161,6 +166,12 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		h.flags = flagUnordered
 	}
 	d.whole = h
+	if s.Capacity != nil {
+		c := new(content)
+		copy(c.dim[:], s.Dims)
+		d.content.Store(c)
+		h.flags |= flagResizable
+	}
 	switch {
 	case d.void:
 		f.init = true
@@ -275,6 +286,7 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	} else {
 		var b iface.Buffer
 		managed(h).Fill(&b)
+		h.trim(&b.Desc)
 		err = fill(&b)
 	}
 	if err != nil {
@@ -309,17 +321,24 @@ func (s *Spec) desc() (iface.Desc, error) {
 	if len(s.Dims) != int(d.Rank) {
 		return fail("%v has %d sizes, and got %d", s.Kind, d.Rank, len(s.Dims))
 	}
+	dims := s.Dims
+	if s.Capacity != nil {
+		if err := s.checkCapacity(); err != nil {
+			return d, err
+		}
+		dims = s.Capacity
+	}
 	n := 1
 	limit := math.MaxInt
 	if size := int(d.Elem.Size()); size > 0 {
 		limit /= size
 	}
-	for k, m := range s.Dims {
+	for k, m := range dims {
 		if m < 0 {
 			return fail("size %d of %v is negative", m, s.Kind)
 		}
 		if m > 0 && n > limit/m {
-			return fail("%v of sizes %v has more bytes than can be addressed", s.Kind, s.Dims)
+			return fail("%v of sizes %v has more bytes than can be addressed", s.Kind, dims)
 		}
 		n *= max(1, m)
 		d.Dim[k] = m
@@ -331,6 +350,22 @@ func (s *Spec) desc() (iface.Desc, error) {
 		return fail("reduction %q has no function that initialises", r.Name)
 	}
 	return d, nil
+}
+
+// checkCapacity checks the capacity of a specification against its sizes.
+func (s *Spec) checkCapacity() error {
+	if len(s.Capacity) != len(s.Dims) || len(s.Dims) == 0 {
+		return fmt.Errorf("datamgr: %v with %d sizes and a capacity of %d; give a capacity for each size", s.Kind, len(s.Dims), len(s.Capacity))
+	}
+	if s.Reduce != nil {
+		return fmt.Errorf("datamgr: data with a capacity has no reduction: what tasks contribute would have no fixed size")
+	}
+	for k, n := range s.Dims {
+		if n < 0 || n > s.Capacity[k] {
+			return fmt.Errorf("datamgr: size %d of %v is not within its capacity, from 0 to %d", n, s.Kind, s.Capacity[k])
+		}
+	}
+	return nil
 }
 
 // strides are the distances between neighbours along each index of data with a home.

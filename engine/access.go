@@ -253,7 +253,7 @@ func (h *releaser) grant(t *task) {
 		return
 	}
 	if !bytes {
-		a.buf.Desc = a.h.Desc()
+		a.buf.Desc = a.h.Content()
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		zero(&a.buf)
 	}
@@ -347,6 +347,28 @@ func (h *releaser) refuse(t *task, err error) {
 // Buffer returns the data. Its memory is valid until Release; what is written
 // there in mode R is lost, or worse. With OrderOnly it has no memory before Fetch.
 func (a *Access) Buffer() *iface.Buffer { return &a.buf }
+
+// Resize sets the sizes of the content of data with a capacity, as TaskContext.Resize does:
+// Buffer has the new sizes. The program holds the whole of the data in main memory, and may
+// write it. Errors are a *ShapeError; nothing has changed then.
+func (a *Access) Resize(dims ...int) error {
+	fail := func(text string) error {
+		return &ShapeError{Operands: []int{0}, Message: fmt.Sprintf("cannot resize %s: %s", describe(a.h), text)}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !a.heldLocked() || !a.mu.mode.Writes():
+		return fail("the program may not write it; acquire it W or RW")
+	case a.opt.OrderOnly || a.opt.Node != 0:
+		return fail("it is not held in main memory")
+	}
+	if err := managed(a.h).Resize(dims, nil, 0); err != nil {
+		return fail(err.Error())
+	}
+	copy(a.buf.Dim[:a.buf.Rank], dims)
+	return nil
+}
 
 // Handle returns the handle that was acquired.
 func (a *Access) Handle() *datamgr.Handle { return a.h }

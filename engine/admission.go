@@ -91,22 +91,19 @@ func (j *Job) checkShape(s *TaskSpec) error {
 		buf = new([]iface.Desc)
 	}
 	ops := (*buf)[:0]
+	later := false
 	for i := range s.Operands {
-		ops = append(ops, s.Operands[i].Handle.Desc())
+		h := s.Operands[i].Handle
+		ops = append(ops, h.Desc())
+		later = later || h.Resizable()
 	}
-	err := callShape(s.Codelet, ops, s.Args)
+	var err error
+	if !later { // else checkSizes does it
+		err = callShape(s.Codelet, ops, s.Args)
+	}
 	*buf = ops
 	j.descs.Store(buf)
 	return err
-}
-
-func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("engine: shape function of %s: %w", c.Name, newPanic(v))
-		}
-	}()
-	return c.Shape(ops, args)
 }
 
 // checkSpecial is checkSpec for a task that has options, sp, or whose codelet is not plain. It

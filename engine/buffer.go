@@ -48,8 +48,8 @@ func matOf[T iface.Go](b *iface.Buffer) Mat[T] {
 // with its sizes and its place in the data that it is a part of. It is valid until the
 // kernel returns.
 type Buffer[T iface.Go] struct {
-	b      *iface.Buffer
-	device bool // the elements are in the memory of a device
+	b *iface.Buffer // in c.bufs
+	c *TaskContext  // nil: of data that the program holds
 }
 
 // Buf returns operand i of the task, counted from 0. A wrong place or element type
@@ -62,7 +62,7 @@ func Buf[T iface.Go](c *TaskContext, i int) Buffer[T] {
 	if e := iface.ElemOf[T](); b.Elem != e {
 		panic(fmt.Sprintf("codelet %s: operand %d is a %v, asked for as %v", c.Codelet().Name, i, &b.Desc, e))
 	}
-	return Buffer[T]{b, c.w.arch != cpuArch && c.Node(i) != 0}
+	return Buffer[T]{b, c}
 }
 
 // Slice returns the elements, row by row; nil if rows are not adjacent.
@@ -101,6 +101,28 @@ func (b Buffer[T]) Line(idx ...int) []T {
 		panic(fmt.Sprintf("Line(%s) of %v", strings.Trim(fmt.Sprint(idx), "[]"), &b.b.Desc))
 	}
 	return l
+}
+
+// Resize sets the sizes of the content of data with a capacity; see TaskContext.Resize. It
+// panics where that returns an error, which fails the task with a message. b has the new
+// sizes then, and slices taken before have the old ones.
+func (b Buffer[T]) Resize(dims ...int) {
+	if b.c == nil {
+		panic("Resize of data that the program holds; use Access.Resize")
+	}
+	if err := b.c.Resize(b.c.place(b.b), dims...); err != nil {
+		panic(err)
+	}
+}
+
+// Capacity returns the sizes that the operand has room for, one for each index: those of Shape
+// for data without a capacity.
+func (b Buffer[T]) Capacity() []int {
+	if b.c == nil {
+		return b.Shape()
+	}
+	d := b.c.capacity(b.c.place(b.b))
+	return d.Shape()
 }
 
 // Stride returns the distance between neighbours along index k, in elements; 1 along
@@ -157,7 +179,7 @@ func (b Buffer[T]) Ptr() unsafe.Pointer { return b.b.Ptr }
 
 // here panics, which fails the task, when the elements are not in main memory.
 func (b Buffer[T]) here() {
-	if b.device {
+	if b.c != nil && !b.c.w.host && b.c.Node(b.c.place(b.b)) != 0 {
 		panic("the elements are in the memory of a device; its driver takes their Ptr")
 	}
 }

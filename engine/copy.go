@@ -24,7 +24,13 @@ type CopyOptions struct {
 var (
 	copies      = []iface.AccessMode{iface.W, iface.R}
 	copyCodelet = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, Pure: true, CPU: []Impl{func(c *TaskContext) error {
-		datamgr.CopyBuffer(c.Buffer(0), c.Buffer(1))
+		dst, src := c.Buffer(0), c.Buffer(1)
+		if dst.Dim != src.Dim { // one has a capacity
+			if err := c.Resize(0, src.Shape()...); err != nil {
+				return err
+			}
+		}
+		datamgr.CopyBuffer(dst, src)
 		return nil
 	}}}
 	// copySelf copies data to itself: it has its place in the order, no more.
@@ -33,7 +39,8 @@ var (
 
 // Copy submits a task that copies the elements of src to dst. Both must have the
 // same kind, element type and sizes; they may be parts of one datum and
-// overlap: dst gets the values that src had before. Errors are those of Submit,
+// overlap: dst gets the values that src had before. If dst has a capacity, it gets the sizes
+// of src, and the task fails where they exceed it. Errors are those of Submit,
 // and a *ShapeError when they differ or are void. The task fails, and dst is
 // lost, when the value of src was lost.
 //
@@ -67,7 +74,11 @@ func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
 		return nil, &DeadHandleError{Operand: 0, Handle: dst, At: at, Ended: ended}
 	}
 	d := src.Desc()
-	tmp, err := j.rt.reg.Register(&DataSpec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: src.Name()})
+	like := &DataSpec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: src.Name()}
+	if src.Resizable() {
+		like.Capacity = like.Dims
+	}
+	tmp, err := j.rt.reg.Register(like)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +110,7 @@ func checkCopy(dst, src *datamgr.Handle) error {
 	case a.Kind == iface.Void || b.Kind == iface.Void:
 		return &ShapeError{Message: "void data has no elements to copy", Operands: []int{0, 1}, Details: []string{a.String(), b.String()},
 			Help: "submit a task without a kernel for its place in the order"}
-	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim:
+	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim && !dst.Resizable() && !src.Resizable():
 		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
 			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
 	}
@@ -133,22 +144,37 @@ func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte,
 // place in the order is that of the call, as with Acquire in mode W, and so are its errors.
 // Bytes that are damaged, or of data of another kind, other sizes or another element type
 // are an error that wraps a *format.Error; h is as it was then. Sizes and types are
-// compared before memory is used. data must not change before Unpack returns, and is
+// compared before memory is used. Data with a capacity gets the sizes that the bytes have. data must not change before Unpack returns, and is
 // not kept.
 func (j *Job) Unpack(ctx context.Context, h *datamgr.Handle, data []byte, at ...*Site) error {
 	if err := j.packable(h, iface.W); err != nil {
 		return err
 	}
 	d := h.Desc()
-	in, err := format.Parse(data, format.Want{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape()})
+	want := format.Want{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape()}
+	resize := h.Resizable() && h.Parent() == nil
+	if resize {
+		want.Dims = nil
+	}
+	in, err := format.Parse(data, want)
 	if err != nil {
 		return fmt.Errorf("engine: cannot unpack into %s: %w", describe(h), err)
+	}
+	for k, n := range in.Dims {
+		if resize && n > d.Dim[k] {
+			return fmt.Errorf("engine: cannot unpack into %s: %d elements along index %d do not fit its capacity, which is %d", describe(h), n, k, d.Dim[k])
+		}
 	}
 	a, err := j.Acquire(ctx, h, iface.W, at...)
 	if err != nil {
 		return err
 	}
-	err = in.Fill(a.Buffer())
+	if resize {
+		err = a.Resize(in.Dims...)
+	}
+	if err == nil {
+		err = in.Fill(a.Buffer())
+	}
 	if e := a.Release(); err == nil {
 		err = e
 	}
@@ -182,6 +208,9 @@ func (j *Job) packable(h *datamgr.Handle, mode iface.AccessMode) error {
 func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error) {
 	if h == nil || h.Desc().Kind == iface.Void {
 		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: "there is nothing to duplicate: " + describe(h) + " has no elements"}
+	}
+	if h.Resizable() {
+		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: describe(h) + " has a capacity, and its size may change; copy it, by Job.Copy"}
 	}
 	rt := j.rt
 	u, err := rt.reg.NewDuplicate(h, first(at))

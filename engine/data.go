@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
@@ -33,6 +34,9 @@ func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 		return nil, err
 	}
 	s.Unordered = s.Unordered || rt.opt.Unordered
+	if s.Home == nil && slices.Contains(s.Dims, 0) && s.Capacity != nil { // no elements are a value
+		return rt.RegisterFilled(s, func(*iface.Buffer) error { return nil })
+	}
 	return rt.reg.Register(&s)
 }
 
@@ -58,13 +62,17 @@ func Lookup[T iface.Go](rt *Runtime, s []T) (h *datamgr.Handle, ok bool) {
 }
 
 // RegisterLike is Register for data of the kind, element type and sizes of h,
-// which may be a part; s says the rest.
+// which may be a part; s says the rest. If h is whole and has a capacity, so has the new data,
+// which is full at first.
 func (rt *Runtime) RegisterLike(h *datamgr.Handle, s DataSpec) (*datamgr.Handle, error) {
 	if h == nil {
 		return nil, &ModeError{Other: -1, Message: "no data to register alike: the handle is nil"}
 	}
 	d := h.Desc()
 	s.Kind, s.Elem, s.Dims = d.Kind, d.Elem, d.Shape()
+	if h.Resizable() && h.Parent() == nil {
+		s.Capacity = d.Shape()
+	}
 	return rt.Register(s)
 }
 
@@ -137,7 +145,7 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 		return rt.alive(-1, h)
 	}
 	if !managed(h).SetReduction(r) {
-		return fmt.Errorf("engine: the reduction of %s cannot change: it is void, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
+		return fmt.Errorf("engine: the reduction of %s cannot change: it is void or has a capacity, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
 	}
 	return nil
 }
@@ -185,7 +193,7 @@ type Variable[T iface.Go] struct {
 	*datamgr.Handle
 }
 
-// A DataOption says more about new data: Name, Stride, ReadOnly, Reduce, ReduceBy, Fill.
+// A DataOption says more about new data: Name, Stride, Capacity, ReadOnly, Reduce, ReduceBy, Fill.
 type DataOption interface{ dataOption(*dataOptions) }
 
 // dataOptions is what the options of new data say.
@@ -211,6 +219,14 @@ func (n Name) dataOption(o *dataOptions) { o.spec.Name = string(n) }
 // There is one number for each index but the last.
 func Stride(steps ...int) DataOption {
 	return dataOptionFunc(func(o *dataOptions) { o.spec.Step = steps })
+}
+
+// Capacity gives data room for more than its sizes, one number for each index: tasks change the
+// sizes within the capacity, by Buffer.Resize or TaskContext.Resize. Of a slice of the program its
+// capacity counts then, not its length. Methods of handles give the capacity as the sizes,
+// except Content.
+func Capacity(dims ...int) DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.spec.Capacity = dims })
 }
 
 // ReadOnly makes every use of the data that writes an error.
@@ -296,13 +312,23 @@ func fillWith[T iface.Go](b *iface.Buffer, v T) {
 	}
 }
 
-// home is memory of the program, of length len.
+// home is memory of the program, of length len and with room for cap elements.
 type home struct {
-	ptr unsafe.Pointer
-	len int
+	ptr      unsafe.Pointer
+	len, cap int
 }
 
-func homeOf[T iface.Go](s []T) *home { return &home{unsafe.Pointer(unsafe.SliceData(s)), len(s)} }
+func homeOf[T iface.Go](s []T) *home {
+	return &home{unsafe.Pointer(unsafe.SliceData(s)), len(s), cap(s)}
+}
+
+// room returns how many elements of h the data of s may take.
+func (h *home) room(s *DataSpec) int {
+	if s.Capacity != nil {
+		return h.cap
+	}
+	return h.len
+}
 
 // register registers data with elements of type T, in memory of the program unless h is
 // nil. fn is the function of the program that asks for it.
@@ -346,8 +372,8 @@ func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []
 		return rt.Register(o.spec)
 	case filled:
 		return fail("Fill is for data of the runtime; what the program gives has its value")
-	case n > h.len:
-		return fail("the slice has %d elements, and %d are needed for sizes %v%s", h.len, n, dims, strideText(o.spec.Step))
+	case n > h.room(&o.spec):
+		return fail("the slice has %d elements, and %d are needed for sizes %v%s", h.room(&o.spec), n, dims, strideText(o.spec.Step))
 	}
 	o.spec.Home = h.ptr
 	return rt.Register(o.spec)
@@ -420,7 +446,7 @@ func NewVariable[T iface.Go](rt *Runtime, p *T, opts ...DataOption) (Variable[T]
 	if p == nil {
 		return Variable[T]{}, fmt.Errorf("engine: NewVariable: the pointer is nil; MakeVariable[%v] makes one in memory of the runtime", reflect.TypeFor[T]())
 	}
-	h, err := register[T]("NewVariable", rt, iface.Variable, &home{unsafe.Pointer(p), 1}, nil, opts)
+	h, err := register[T]("NewVariable", rt, iface.Variable, &home{unsafe.Pointer(p), 1, 1}, nil, opts)
 	return Variable[T]{Handle: h}, err
 }
 

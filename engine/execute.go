@@ -287,6 +287,9 @@ func (w *worker) runGeneral(t *task) {
 func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
+			err = t.checkSizes()
+		}
+		if err == nil {
 			i := w.implementation(t)
 			if w.mayQueue(t) {
 				w.launch(t, t.codelet.impls(w.arch)[i], i)

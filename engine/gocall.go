@@ -43,8 +43,8 @@ type (
 		stride     int
 	}
 	bufferArg struct {
-		b      *iface.Buffer
-		device bool
+		b *iface.Buffer
+		c *TaskContext
 	}
 	float64Arg float64
 	float32Arg float32
@@ -82,7 +82,7 @@ func (matArg) load(c *TaskContext, i uint8) matArg {
 	return m
 }
 
-func (bufferArg) load(c *TaskContext, i uint8) bufferArg { return bufferArg{b: c.Buffer(int(i))} }
+func (bufferArg) load(c *TaskContext, i uint8) bufferArg { return bufferArg{c.Buffer(int(i)), c} }
 
 func (float64Arg) load(c *TaskContext, i uint8) float64Arg { return float64Arg(c.Arg(int(i)).Float()) }
 func (float32Arg) load(c *TaskContext, i uint8) float32Arg { return float32Arg(c.Arg(int(i)).Float()) }

@@ -5,9 +5,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -29,6 +31,59 @@ func (c *TaskContext) Buffer(i int) *iface.Buffer {
 			managed(h).Fill(b)
 		}
 	}
+	return b
+}
+
+// Resize sets the sizes of the content of operand i, which was registered with a capacity
+// (DataSpec.Capacity), within that capacity: Buffer(i) has the new sizes from then on, and so
+// have later tasks. Elements keep their places; those that the content gains have any values
+// until they are written. The operand is the whole of its data, in mode W, RW or COMMUTE. If the
+// task fails, or begins again on another worker, the sizes are those from before. Kernels on
+// devices and parallel kernels cannot resize. Errors are a *ShapeError; nothing has changed then.
+func (c *TaskContext) Resize(i int, dims ...int) error {
+	if i < 0 || i >= c.NumBuffers() {
+		return &ShapeError{Message: fmt.Sprintf("codelet %s has %d operands; there is no operand %d to resize", c.Codelet().Name, c.NumBuffers(), i)}
+	}
+	op := &c.t.operands()[i]
+	fail := func(err error) error {
+		return &ShapeError{Operands: []int{i}, Message: fmt.Sprintf("cannot resize operand %d of %s: %v", i, c.Codelet().Name, err)}
+	}
+	switch {
+	case op.Handle == nil || !c.t.general:
+		return fail(errors.New("its size is fixed; register the data with a capacity"))
+	case !op.Mode.Writes() || op.Mode == iface.Redux:
+		return fail(fmt.Errorf("it is %v in this task; declare it W or RW", op.Mode))
+	case c.w.arch != cpuArch:
+		return fail(errors.New("the kernel runs on a device; give the codelet an implementation for the CPU"))
+	case c.part != nil:
+		return fail(errors.New("the kernel runs on several workers; resize in a task of one worker"))
+	}
+	b := c.Buffer(i)
+	if err := managed(op.Handle).Resize(dims, c.t.job, c.t.Order); err != nil {
+		return fail(err)
+	}
+	copy(b.Dim[:b.Rank], dims)
+	return nil
+}
+
+// place returns which operand b is, one of c.bufs.
+func (c *TaskContext) place(b *iface.Buffer) int {
+	return int((uintptr(unsafe.Pointer(b)) - uintptr(unsafe.Pointer(&c.bufs[0]))) / unsafe.Sizeof(*b))
+}
+
+// capacity describes operand i with the sizes that it has room for.
+func (c *TaskContext) capacity(i int) iface.Desc {
+	if h := c.t.operands()[i].Handle; h != nil && h.Resizable() {
+		return h.Desc()
+	}
+	return c.Buffer(i).Desc
+}
+
+// Room returns operand i as Buffer does, with the sizes of its capacity: all of its memory.
+// Elements beyond the content have any values. Without a capacity it is a copy of Buffer(i).
+func (c *TaskContext) Room(i int) iface.Buffer {
+	b := *c.Buffer(i)
+	b.Desc = c.capacity(i)
 	return b
 }
 

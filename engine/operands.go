@@ -3,6 +3,7 @@ package engine
 // Private memory of workers: what SCRATCH and REDUX operands of their tasks use.
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -271,6 +272,39 @@ func (w *worker) plant(t *task, exiting bool) {
 	if exiting {
 		w.rest()
 	}
+}
+
+// Sizes that are known only when a task starts.
+
+// checkSizes checks what could not be checked when t was submitted, as the sizes of data with a
+// capacity were not known.
+func (t *task) checkSizes() error {
+	ops := t.operands()
+	if !slices.ContainsFunc(ops, func(op Operand) bool { return op.Handle.Resizable() }) {
+		return nil
+	}
+	if i := datamgr.Beyond(ops); i >= 0 {
+		return &ShapeError{Operands: []int{i}, Message: fmt.Sprintf("%s lies beyond the content of its data when the task starts", describe(ops[i].Handle))}
+	}
+	if t.codelet.Shape == nil {
+		return nil
+	}
+	ds := make([]iface.Desc, len(ops))
+	for i := range ops {
+		if ds[i] = ops[i].Handle.Content(); ops[i].Mode == iface.Scratch {
+			ds[i] = ops[i].Handle.Desc()
+		}
+	}
+	return callShape(t.codelet, ds, t.arguments())
+}
+
+func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("engine: shape function of %s: %w", c.Name, newPanic(v))
+		}
+	}()
+	return c.Shape(ops, args)
 }
 
 // Filling buffers: zeros, and what looks like nothing.

@@ -176,6 +176,13 @@ func (t *task) state() datamgr.State {
 	return s
 }
 
+// restoreSizes undoes what the kernel of t has resized.
+func (t *task) restoreSizes() {
+	if t.general {
+		datamgr.Restore(t.operands(), t.job, t.Order)
+	}
+}
+
 func (t *task) name() string {
 	if t.general {
 		return t.x.name

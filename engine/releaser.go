@@ -118,6 +118,7 @@ func (h *releaser) refused(t *task) bool {
 
 // fail ends a user task that failed with err.
 func (h *releaser) fail(t *task, err error) {
+	t.restoreSizes()
 	err = t.stopped(err)
 	f := newFailure(t, h.workerName(), err, false)
 	if h.rt.hasListeners() {

@@ -111,6 +111,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	if len(left) == 0 || begun && !x.place.Restore(t.operands()) {
 		return false
 	}
+	t.restoreSizes()
 	sub := rt.reg.Lock()
 	set := sched.NewSet(left...)
 	if known, err := rt.workerSet(sub, left); err == nil && known != nil {

@@ -96,11 +96,17 @@ func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
 	for i := range ops {
 		o := &w.ops[i]
 		o.buf = *c.Buffer(i)
+		if ops[i].Mode.Writes() {
+			o.buf = c.Room(i)
+		}
 		o.size = int(o.buf.Elem.Size())
 		if o.buf.Len() == 0 || o.size == 0 {
 			continue
 		}
 		o.role = roleOf(ops, i)
+		if h := ops[i].Handle; h != nil && h.Resizable() && o.role == writes {
+			o.role = updates // it may have other sizes after each run
+		}
 		if o.role == reads || o.role == updates {
 			o.before = o.copy()
 		}
@@ -204,6 +210,7 @@ func (w *watch) unset() bool {
 // prepare makes the memory what it was before the kernel, with pattern round(i)
 // in operand i.
 func (w *watch) prepare(round func(i int) int) {
+	w.c.t.restoreSizes()
 	copy(w.c.bufs, w.bufs)
 	for i := range w.ops {
 		o := &w.ops[i]
