@@ -28,6 +28,7 @@ type kernelRow struct {
 	parts   int     // 0: those of the script and of C
 	passes  int     // with parts; 0: those of the script
 	workers int     // 0: one
+	least   bool    // the time is that of the shortest task, times the number of tasks: all do the same
 	between float64 // how far the sums may lie apart, relative; 0: the same bits
 }
 
@@ -255,8 +256,9 @@ func parseKernel(r kernelRow, text []byte) (out kernelRun, err error) {
 			T, Text string
 			Profile struct {
 				Codelets []struct {
-					Name  string
-					Total float64
+					Name       string
+					Tasks      int
+					Total, Min float64
 				}
 			}
 		}
@@ -270,11 +272,15 @@ func parseKernel(r kernelRow, text []byte) (out kernelRun, err error) {
 			said = true
 		}
 		for _, c := range l.Profile.Codelets {
+			seconds := c.Total
+			if r.least {
+				seconds = c.Min * float64(c.Tasks)
+			}
 			switch c.Name {
 			case r.name:
-				out.seconds, timed = c.Total, true
+				out.seconds, timed = seconds, true
 			case "nothing":
-				out.idle = c.Total
+				out.idle = seconds
 			}
 		}
 	}

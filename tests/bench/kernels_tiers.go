@@ -16,6 +16,23 @@ import (
 // shortTask is how many elements a short task has, about: a row of a matrix has as many.
 const shortTask = 1024
 
+// Rows that do little else than load and store have so little data in short tasks that it stays in
+// a core's own caches: the memory of the machine takes as long for machine code as for strips.
+const (
+	nearVector = 16 * shortTask // elements of a vector
+	nearMatrix = 128            // rows, and columns, of a matrix
+	shortTasks = 4096           // of a row in all, about
+)
+
+// streams reports whether the row does little else than load and store.
+func (r kernelRow) streams() bool {
+	switch r.name {
+	case "copy", "axpy", "triad", "dot", "gather", "scatter", "spmv", "histogram", "rowsums", "transpose":
+		return true
+	}
+	return false
+}
+
 // isMatrix reports whether the data of the row has n rows and n columns.
 func (r kernelRow) isMatrix() bool {
 	switch r.name {
@@ -29,6 +46,8 @@ func (r kernelRow) isMatrix() bool {
 func (r kernelRow) split(workers int, short bool) kernelRow {
 	r.workers = workers
 	elements := r.n
+	// Other programs of the machine interrupt some tasks for longer than they take.
+	r.least = r.name != "mandel" && r.name != "montecarlo" // whose tasks differ
 	switch r.name {
 	case "nbody": // n / 256 bodies
 		elements /= 256
@@ -40,6 +59,17 @@ func (r kernelRow) split(workers int, short bool) kernelRow {
 	switch {
 	case short && r.name == "mandel": // tiles
 		r.parts = r.n / 32
+	case short && r.streams():
+		r.n, r.passes = min(r.n, nearVector), shortTasks*shortTask/nearVector
+		r.parts = max(1, r.n/shortTask)
+		if r.isMatrix() {
+			r.n = min(r.n, nearMatrix)
+			r.parts = max(1, r.n*r.n/shortTask)
+			r.passes = shortTasks / r.parts
+		}
+	case short && r.name == "blur": // four rows; it writes two of them
+		r.n = min(r.n, shortTask)
+		r.parts = max(1, r.n/4)
 	case short && r.isMatrix():
 		r.n = min(r.n, shortTask)
 		r.parts = r.n
