@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -16,7 +17,7 @@ import (
 	"strings"
 )
 
-//go:embed kernels/*.spu kernels/kernels.c
+//go:embed kernels/*.spu kernels/kernels.c kernels/kernels.py
 var kernelSources embed.FS
 
 // kernelRow is a codelet with a body, and the same loops in C.
@@ -82,10 +83,10 @@ func makeKernelRows() []kernelRow {
 	return rows
 }
 
-// kernelSides are the columns, in the order of a round.
+// kernelSides are the columns that every table has, in the order of a round.
 var kernelSides = []string{"native", "strips", "strict", "fast"}
 
-var kernelSideNames = map[string]string{"native": "native", "strips": "strips", "strict": "strict C", "fast": "fast C"}
+var kernelSideNames = map[string]string{"native": "native", "strips": "strips", "strict": "strict C", "fast": "fast C", "numba": "Numba", "pocl": "PoCL"}
 
 // kernelTools are the programs of a run.
 type kernelTools struct {
@@ -93,6 +94,37 @@ type kernelTools struct {
 	dir      string            // for scripts
 	c        map[string]string // programs by side and type of C, "strict double"
 	native   bool              // LLVM is there
+	python   string            // that has Numba, or ""
+	script   string            // kernels.py, for it
+	pocl     bool              // OpenCL has PoCL's device
+}
+
+// sides returns the columns that the machine has, in the order of a round.
+func (t *kernelTools) sides() []string {
+	sides := slices.Clone(kernelSides)
+	if t.python != "" {
+		sides = append(sides, "numba")
+	}
+	if t.pocl {
+		sides = append(sides, "pocl")
+	}
+	return sides
+}
+
+// findOthers looks for what further columns need.
+func (t *kernelTools) findOthers(ctx context.Context, info []byte) error {
+	t.pocl = bytes.Contains(info, []byte("pthread-"))
+	for _, python := range []string{"python3", "/usr/bin/python3"} { // Debian's python3-numba is for Debian's
+		if _, err := output(ctx, python, "-c", "import numba"); err == nil {
+			t.python, t.script = python, filepath.Join(t.dir, "kernels.py")
+			src, err := kernelSources.ReadFile("kernels/kernels.py")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(t.script, src, 0o666)
+		}
+	}
+	return nil
 }
 
 // kernels measures bodies of codelets beside C.
@@ -196,7 +228,13 @@ func buildKernels(ctx context.Context, dir string) (*kernelTools, []string, erro
 			notes = append(notes, "without machine code: "+strings.Join(f[2:], " "))
 		}
 	}
-	return t, notes, nil
+	return t, notes, t.findOthers(ctx, info)
+}
+
+// onDevice makes the inserts of a script's codelet go to the OpenCL device.
+func onDevice(script, codelet string) string {
+	re := regexp.MustCompile(`insert ` + codelet + `\((?:[^()]|\([^()]*\))*\)`)
+	return re.ReplaceAllString(script, "$0 with where = opencl")
 }
 
 // kernelRun is what one run of a row measured.
@@ -226,15 +264,40 @@ func (t *kernelTools) run(ctx context.Context, r kernelRow, side string) (out ke
 		}
 		return out, nil
 	}
+	if side == "numba" {
+		if r.parts > 0 {
+			return out, errors.New("kernels.py has no tasks")
+		}
+		elem := "float64"
+		if r.elem == "f32" {
+			elem = "float32"
+		}
+		text, err := output(ctx, t.python, t.script, elem, r.name, strconv.Itoa(r.n))
+		if err != nil {
+			return out, err
+		}
+		if _, err := fmt.Sscan(string(text), &out.seconds, &out.sum); err != nil {
+			return out, fmt.Errorf("%s with Numba printed %q: %w", r.key(), text, err)
+		}
+		return out, nil
+	}
 	text, err := kernelSources.ReadFile("kernels/" + r.name + ".spu")
 	if err != nil {
 		return out, err
 	}
+	script := strings.ReplaceAll(string(text), "TYPE", r.elem)
+	args := []string{"run", "--json", "--profile", "--cpus", strconv.Itoa(max(1, r.workers))}
+	if side == "pocl" {
+		script = onDevice(script, r.name)
+		args = append(args, "--gpus", "opencl:1")
+	} else {
+		args = append(args, "--kernels", side)
+	}
 	file := filepath.Join(t.dir, r.key()+".spu")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "TYPE", r.elem)), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(script), 0o666); err != nil {
 		return out, err
 	}
-	args := []string{"run", "--json", "--profile", "--cpus", strconv.Itoa(max(1, r.workers)), "--kernels", side, "-p", "n=" + strconv.Itoa(r.n)}
+	args = append(args, "-p", "n="+strconv.Itoa(r.n))
 	if r.parts > 0 {
 		args = append(args, "-p", "parts="+strconv.Itoa(r.parts))
 	}
@@ -296,6 +359,7 @@ type kernelResult struct {
 	Row     string             `json:"row"`
 	Seconds map[string]float64 `json:"seconds"`
 	Differs string             `json:"differs,omitempty"` // results that are not those of strict C
+	Without map[string]string  `json:"without,omitempty"` // why a side has no time
 }
 
 // measureKernel runs a row on sides in turn. The results must be those of the last one.
@@ -310,17 +374,25 @@ func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int
 	for round := range rounds + 1 {
 		for i := range sides {
 			side := sides[(i+round)%len(sides)]
-			// Machine code has a round more: the first one is not counted, whose
-			// compiler was beside the tasks; later ones take it from the cache.
-			if side == "native" && !t.native || side != "native" && round == rounds {
+			// Machine code and PoCL have a round more: the first one is not counted, whose
+			// compiler was beside the tasks; later ones take its code from the cache.
+			compiles := side == "native" || side == "pocl"
+			if side == "native" && !t.native || !compiles && round == rounds || res.Without[side] != "" {
 				continue
 			}
 			run, err := t.run(ctx, r, side)
+			if err != nil && !slices.Contains(kernelSides, side) { // some bodies have no form for a device
+				if res.Without == nil {
+					res.Without = map[string]string{}
+				}
+				res.Without[side], _, _ = strings.Cut(err.Error(), "\n")
+				continue
+			}
 			if err != nil {
 				return res, fmt.Errorf("%s, %s: %w", r.key(), side, err)
 			}
 			sums[side] = run.sum
-			if side == "native" && round == 0 {
+			if compiles && round == 0 {
 				continue
 			}
 			best(res.Seconds, side, run.seconds)
@@ -336,9 +408,17 @@ func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int
 			delete(res.Seconds, side)
 		}
 	}
-	for _, side := range []string{"native", "strips"} {
+	for _, side := range []string{"native", "strips", "numba", "pocl"} {
 		got, ok := sums[side]
 		against, between := "strict", r.between
+		switch { // libraries of functions, and the order of a device
+		case side == "numba":
+			between = max(between, 1e-13)
+		case side == "pocl" && r.elem == "f32":
+			between = max(between, 1e-4)
+		case side == "pocl":
+			between = max(between, 1e-9)
+		}
 		if !slices.Contains(sides, against) {
 			against, between = "strips", 0
 		}
@@ -382,6 +462,11 @@ func (m *kernelMeans) lines() []string {
 		}
 		out = append(out, line+".")
 	}
+	for _, other := range []string{"numba", "pocl"} {
+		if n := m.rows[other+" native"]; n > 0 {
+			out = append(out, fmt.Sprintf("%s, native: %.2f × %s, %d rows.", m.what, math.Exp(m.logs[other+" native"]/float64(n)), kernelSideNames[other], n))
+		}
+	}
 	return out
 }
 
@@ -389,7 +474,16 @@ func (m *kernelMeans) lines() []string {
 func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows []kernelRow, tools *kernelTools, notes []string) error {
 	t := &table{
 		title: "Bodies of codelets beside C, seconds in the loops",
-		head:  []string{"row", "native", "strips", "C strict", "C fast", "strict / native", "fast / native", "strict / strips"},
+		head:  []string{"row", "native", "strips", "C strict", "C fast"},
+	}
+	sides := tools.sides()
+	quotients := [][2]string{{"strict", "native"}, {"fast", "native"}, {"strict", "strips"}}
+	for _, side := range sides[len(kernelSides):] {
+		t.head = append(t.head, kernelSideNames[side])
+		quotients = append(quotients, [2]string{side, "native"})
+	}
+	for _, q := range quotients {
+		t.head = append(t.head, strings.ToLower(q[0])+" / "+q[1])
 	}
 	enc := json.NewEncoder(w)
 	whole := func(r kernelRow) bool { return r.parts == 0 }
@@ -403,7 +497,7 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 	var below, differs, calls []string
 	for i, r := range rows {
 		fmt.Fprintf(progress, "\r%d of %d: %s          ", i+1, len(rows), r.key())
-		res, err := tools.measureKernel(ctx, r, o.rounds, kernelSides)
+		res, err := tools.measureKernel(ctx, r, o.rounds, sides)
 		if err != nil {
 			return err
 		}
@@ -417,7 +511,7 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 			continue
 		}
 		cells := []string{res.Row}
-		for _, side := range kernelSides {
+		for _, side := range sides {
 			cells = append(cells, none)
 			if s, ok := res.Seconds[side]; ok {
 				cells[len(cells)-1] = fmt.Sprintf("%.6f", s)
@@ -425,10 +519,11 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 		}
 		quotient := func(a, b string) string {
 			s, ok := res.Seconds[b]
-			if !ok {
+			of, also := res.Seconds[a]
+			if !ok || !also {
 				return none
 			}
-			x := res.Seconds[a] / s
+			x := of / s
 			for _, m := range means {
 				if m.has(r) {
 					m.logs[a+" "+b] += math.Log(x)
@@ -447,7 +542,10 @@ func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows
 				}
 			}
 		}
-		t.add(append(cells, quotient("strict", "native"), quotient("fast", "native"), quotient("strict", "strips"))...)
+		for _, q := range quotients {
+			cells = append(cells, quotient(q[0], q[1]))
+		}
+		t.add(cells...)
 	}
 	fmt.Fprintln(progress)
 	if !o.json {

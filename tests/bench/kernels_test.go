@@ -39,6 +39,7 @@ func testTools(t *testing.T) *kernelTools {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tools.python, tools.pocl = "", false // they compile for seconds
 	return tools
 }
 
@@ -90,6 +91,44 @@ func TestKernels(t *testing.T) {
 	err := compareKernels(t.Context(), io.Discard, io.Discard, &options{rounds: 1}, dot, tools, nil)
 	if err == nil || !strings.Contains(err.Error(), "results differ: dot: strips gives") {
 		t.Errorf("results of another type: error %v", err)
+	}
+}
+
+// TestOtherColumns runs two rows with Numba and PoCL, where the machine has them: what has no form for a
+// device has no time there.
+func TestOtherColumns(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc")
+	}
+	t.Setenv("STARPUSH_KERNEL_DIR", t.TempDir())
+	tools, _, err := buildKernels(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := tools.sides()[len(kernelSides):]
+	if len(others) == 0 {
+		t.Skip("neither Numba nor PoCL")
+	}
+	var out bytes.Buffer
+	rows := []kernelRow{{name: "copy", elem: "f32", n: 2048}, {name: "spmv", elem: "f64", n: 2048}}
+	if err := compareKernels(t.Context(), &out, io.Discard, &options{rounds: 1, json: true}, rows, tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		line, err := out.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		var res kernelResult
+		if err := json.Unmarshal(line, &res); err != nil {
+			t.Fatal(err)
+		}
+		for _, side := range others {
+			_, ok := res.Seconds[side]
+			if want := side != "pocl" || r.name != "spmv"; ok != want || want != (res.Without[side] == "") {
+				t.Errorf("%s, %s: measured %v, without it because of %q", r.key(), side, ok, res.Without[side])
+			}
+		}
 	}
 }
 
