@@ -197,6 +197,109 @@ acquire R A.val as a, R B.val as b, R s as u, R t as v {
 	}
 }
 
+// TestCSRStructure registers sparse matrices with structures of other data, which tasks write before.
+func TestCSRStructure(t *testing.T) {
+	const script = `
+param n: int = 9
+codelet ramp(A: W csr[f64]) { each k in A.val { A.val[k] = 1.0 + float(k) } }
+codelet backwards(p: W vector[i64]) { each i in p { p[i] = p.n - 1 - i } }
+codelet stripes(M: W matrix[f32]) { each i, j in M { M[i, j] = if (i + 2 * j) % 3 == 0 then float(i + 1) else 0.0 } }
+func pattern(A: csr[f64]) -> list[int] {
+    let out = []
+    acquire R A.ptr as p, R A.col as c {
+        for i in 0..A.rows { for k in p[i]..p[i + 1] { out += [i * A.cols + c[k - p[0]]] } }
+    }
+    return out
+}
+register A = csr[f64](2, n, ptr = [0, 2, n], col = [1, 3] + [j for j in 2..n])
+register B = csr[f64](2, n, ptr = [0, 1, 2], col = [0, 2], fill = 0.5)
+insert ramp(W A)
+register same = csr[f64](like = A, fill = 0)
+register both = csr[f64](like = [A, B, same], fill = 0)
+register turned = csr[f64](n, 2, transposed = A, val = [float(k) for k in 0..A.nnz])
+assert pattern(same) == pattern(A)
+assert pattern(both) == [0, 1, 3] + [n + j for j in 2..n], f"{pattern(both)}"
+let want = []
+for j in 0..n { for i in 0..2 { if (i == 0 and (j == 1 or j == 3)) or (i == 1 and j >= 2) { want += [j * 2 + i] } } }
+assert pattern(turned) == want, f"{pattern(turned)}"
+
+partition A by rows(2)
+register second = csr[f64](like = A[1], fill = 0)
+assert pattern(second) == [j for j in 2..n] and second.rows == 1
+register slab = csr[f64](transposed = A[1], fill = 0)
+assert pattern(slab) == [j for j in 2..n] and slab.cols == 1
+
+register S = csr[f64](3, 3, ptr = [0, 2, 3, 3], col = [0, 2, 0], fill = 1)
+register p = vector[i64](3)
+insert backwards(W p)
+register R1 = csr[f64](like = S, order = p, fill = 0)
+assert pattern(R1) == [5, 6, 8], f"{pattern(R1)}"
+
+register M = matrix[f32](4, n, ld = n + 3)
+insert stripes(W M)
+register D = csr[f32](dense = M)
+partition M by rows(2)
+register E = csr[f32](dense = M[1])
+insert stripes(W M[0])
+acquire R D.ptr as q, R D.col as c, R D.val as v, R M as m {
+    let k = 0
+    for i in 0..4 { for j in 0..n { if (i + 2 * j) % 3 == 0 {
+        assert c[k] == j and v[k] == i + 1, f"entry {k}"
+        k += 1
+    } } }
+    assert q[4] == k
+}
+print(E)
+register all = [csr[f64](like = x, fill = 1) for x in [A, B]]
+print([x.nnz for x in all])
+`
+	prog := compile(t, lang.Config{}, script)
+	for _, rt := range []*engine.Runtime{newRuntime(t, engine.Options{Workers: 3}), newRuntime(t, engine.Options{Workers: 1, Sequential: true})} {
+		var out bytes.Buffer
+		inst, err := prog.Run(context.Background(), rt, lang.Stdout(&out))
+		if err != nil {
+			t.Fatalf("%+v", err)
+		}
+		inst.Close()
+		if want := "csr[f32] 2 x 9, 6 entries:\n  0:  2: 3.0  5: 3.0  8: 3.0\n  1:  0: 4.0  3: 4.0  6: 4.0\n[9, 2]\n"; out.String() != want {
+			t.Errorf("printed %q, want %q", out.String(), want)
+		}
+	}
+	const head = "register A = csr[f64](2, 2, ptr = [0, 1, 2], col = [1, 0], fill = 1)\nregister M = matrix[f32](2, 2, fill = 0)\nregister p = vector[i32](list = [0, 0])\n" +
+		"register W3 = csr[f64](2, 3, ptr = [0, 1, 2], col = [1, 0], fill = 1)\nregister u = vector[i32](2)\nregister q = vector[i64](list = [5, 0])\nlet empty = [A][0..0]\n"
+	for _, c := range []struct{ args, want string }{
+		{"like = A, transposed = A", "`transposed` and `like` both give the csr its structure"},
+		{"like = A, load = \"a.mtx\"", "`like` and `load` both give the csr its structure"},
+		{"2, 2, like = A, ptr = [0, 0, 0], col = []", "`ptr` and `like` both give the csr its structure"},
+		{"dense = M", "`dense` must be a matrix[f64], as its values are those of the csr, and this is a matrix[f32]"},
+		{"dense = A", "`dense` must be a matrix, and this is a csr[f64]"},
+		{"like = M", "`like` must be a csr, or a list of some, and this is a matrix[f32]"},
+		{"transposed = [A]", "`transposed` must be a csr, and this is a list[csr[f64]]"},
+		{"like = A, order = [1, 0]", "`order` must be a vector of i32 or i64, and this is a list[int]"},
+		{"transposed = A, order = p", "`order` puts the rows and columns of another csr in order, and there is none"},
+		{"like = A, order = u", "E0401"},
+		{"like = A, order = p", "elements 0 and 1 of `order` are both 0"},
+		{"like = A, order = q", "element 0 of `order` is 5, and the csr has the rows 0 to 1"},
+		{"like = W3, order = p", "`order` is for a square csr, and this one is 2 x 3"},
+		{"like = [A, W3]", "`like` has a csr of 2 x 2 and one of 2 x 3"},
+		{"like = empty", "`like` is an empty list"},
+		{"3, 2, like = A", "the csr is 3 x 2, and the data that gives it its structure makes 2 x 2"},
+		{"like = A, val = [1.0]", "the list has 1 item, and the data 2 elements"},
+	} {
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{Files: lang.Dir(".")})).Compile(context.Background(), "wrong.spu", []byte(head+"register C = csr[f64]("+c.args+")\nprint(C)\n"))
+		err := ds.Err()
+		if err == nil {
+			var inst *lang.Instance
+			if inst, err = prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 1})); err == nil {
+				inst.Close()
+			}
+		}
+		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), c.want) {
+			t.Errorf("%s:\ngot %v\nwant %s", c.args, err, c.want)
+		}
+	}
+}
+
 // TestCSRViews multiplies slabs of rows of sparse matrices, and holds the parts against the whole.
 func TestCSRViews(t *testing.T) {
 	const script = `

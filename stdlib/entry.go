@@ -50,6 +50,8 @@ type operand struct {
 	kind  string     // "variable", "vector", "matrix", "dense"
 	param byte       // 'T'; 0 when elem is fixed
 	elem  iface.Elem // fixed element type
+	// member is "ptr", "col" or "val" for an array of a sparse matrix, which is three operands.
+	member string
 }
 
 func (o *operand) admits(k iface.Kind) bool {
@@ -103,8 +105,24 @@ func (e *entry) parse() {
 		} else if o.elem, ok = iface.ElemByName(elem); !ok {
 			panic("stdlib: element type " + elem + " in " + e.signature)
 		}
+		if o.kind == "csr" {
+			e.sparse(o)
+			continue
+		}
 		e.ops = append(e.ops, o)
 	}
+}
+
+// sparse adds the operands of a sparse matrix: its arrays, and the scalar with its columns.
+func (e *entry) sparse(o operand) {
+	array := func(member string, mode iface.AccessMode, param byte, elem iface.Elem) {
+		e.ops = append(e.ops, operand{name: o.name + "." + member, mode: mode, kind: "vector", param: param, elem: elem, member: member})
+	}
+	array("ptr", iface.R, 0, iface.I64)
+	array("col", iface.R, 0, iface.I32)
+	array("val", o.mode, o.param, o.elem)
+	e.args = append(e.args, o.name+".cols")
+	e.declared = append(e.declared, engine.ArgType{Name: o.name + ".cols", Kind: iface.IntScalar})
 }
 
 func (e entry) build() *engine.Codelet {

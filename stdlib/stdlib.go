@@ -1,5 +1,5 @@
 // Package stdlib holds the codelets that come with starpush: std/blas,
-// std/reduce and std/random. It knows the engine and not the language: a host
+// std/reduce, std/random and std/sparse. It knows the engine and not the language: a host
 // hands the modules to its compiler.
 //
 //	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules()})
@@ -14,7 +14,9 @@
 // # Elements of a signature
 //
 // Signatures are written in the language. T is an element-type parameter; the
-// type dense[T] stands for a vector or a matrix.
+// type dense[T] stands for a vector or a matrix. A sparse matrix csr[T] is three operands of a
+// task, its arrays ptr (i64), col (i32) and val, and the scalar with its columns comes where the matrix is
+// in the signature.
 //
 // # Random numbers
 //

@@ -228,6 +228,98 @@ var table = []module{
 			bodies: numberedBodies(reduceBodies, "argmax_vector", "argmax_matrix"),
 		},
 	}},
+	{name: "std/sparse", doc: "Linear algebra with sparse matrices in compressed rows.", codelets: []entry{
+		{
+			signature: "spmv(A: R csr[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1)",
+			doc:       "y = alpha * A * x + beta * y; with beta = 0, y is not read.",
+			fold:      "sum",
+			elems:     floatElems, shape: spmvShape, kernel: floatsIn(2, spmv[float32], spmv[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
+		},
+		{
+			signature: "spmm(A: R csr[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1)",
+			doc:       "C = alpha * A * B + beta * C, with dense B and C; with beta = 0, C is not read.",
+			fold:      "sum",
+			elems:     floatElems, shape: spmmShape, kernel: floatsIn(2, spmm[float32], spmm[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) * float64(s.ops[4].Dim[1]) },
+		},
+		{
+			signature: "trsv(A: R csr[T], x: RW vector[T], uplo: string = \"l\", diag: string = \"n\")",
+			doc:       "Solves A * x = b for one triangle of A; x holds b before. The other triangle is not read." + uploDoc + diagDoc,
+			elems:     floatElems, shape: sparseTrsvShape, kernel: floatsIn(2, sparseTrsv[float32], sparseTrsv[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
+		},
+		{
+			signature: "levels(A: R csr[T], order: W vector[i32], start: W vector[i32], count: W variable[i64], uplo: string = \"l\")",
+			doc: "Levels of the rows for a solve with one triangle of A: a row depends on rows of lower levels only. order has the rows level by level, " +
+				"start where each level begins in it, with A.rows behind the last, and count is the number of levels." + uploDoc,
+			elems: floatElems, shape: levelsShape, kernel: floatsIn(2, levels[float32], levels[float64]),
+		},
+		{
+			signature: "trsv_level(A: R csr[T], rows: R vector[i32], x: RW vector[T], uplo: string = \"l\", diag: string = \"n\")",
+			doc:       "The part of trsv that solves the rows of one level, or of several in the order of levels." + uploDoc + diagDoc,
+			elems:     floatElems, shape: trsvLevelShape, kernel: floatsIn(2, trsvLevel[float32], trsvLevel[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[3].Len()) },
+		},
+		{
+			signature: "add(A: R csr[T], B: R csr[T], C: W csr[T], alpha: T = 1, beta: T = 1)",
+			doc:       "C = alpha * A + beta * B. C has at least their entries: register it with like = [A, B].",
+			elems:     floatElems, shape: addSparseShape, kernel: floatsIn(2, addSparse[float32], addSparse[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()+s.ops[5].Len()) },
+		},
+		{
+			signature: "transpose(A: R csr[T], B: W csr[T])",
+			doc:       "B = transposed(A). Register B with transposed = A.",
+			elems:     floatElems, shape: transposeSparseShape, kernel: floatsIn(2, transposeSparse[float32], transposeSparse[float64]),
+		},
+		{
+			signature: "dense(A: R csr[T], M: W matrix[T])",
+			doc:       "M = A, with zeros where A has no entry. The other way is register A = csr[T](dense = M).",
+			elems:     floatElems, shape: denseOfShape, kernel: floatsIn(2, denseOf[float32], denseOf[float64]),
+		},
+		{
+			signature: "diagonal(A: R csr[T], d: W vector[T])",
+			doc:       "d = the diagonal of A, 0 where there is no entry.",
+			elems:     floatElems, shape: diagonalShape, kernel: floatsIn(2, diagonal[float32], diagonal[float64]),
+		},
+		{
+			signature: "scale(l: R vector[T], A: RW csr[T], r: R vector[T])",
+			doc:       "Multiplies row i of A by l[i] and column j by r[j].",
+			elems:     floatElems, shape: scaleSparseShape, kernel: floatsIn(0, scaleSparse[float32], scaleSparse[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[3].Len()) },
+		},
+		{
+			signature: "jacobi(A: R csr[T], b: R vector[T], x: R vector[T], y: W vector[T], omega: T = 1)",
+			doc:       "y = x + omega * (b - A * x) / the diagonal of A: a step of the Jacobi method. A, b and y may be slabs of rows.",
+			elems:     floatElems, shape: jacobiShape, kernel: floatsIn(2, jacobi[float32], jacobi[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
+		},
+		{
+			signature: "ilu0(A: RW csr[T])",
+			doc:       "Incomplete LU factorisation that keeps the structure of A: L with a unit diagonal below, U on and above the diagonal. trsv solves with both.",
+			elems:     floatElems, shape: ilu0Shape, kernel: floatsIn(2, ilu0[float32], ilu0[float64]),
+		},
+		{
+			signature: "rcm(A: R csr[T], order: W vector[i32])",
+			doc:       "order = the rows of A in the reverse order of Cuthill and McKee, by the structure of A and its transposed: few diagonals of the reordered matrix have entries.",
+			elems:     floatElems, shape: rcmShape, kernel: floatsIn(2, rcm[float32], rcm[float64]),
+		},
+		{
+			signature: "reorder(A: R csr[T], order: R vector[i32], B: W csr[T])",
+			doc:       "B = A with its rows and columns in an order: row i of B is row order[i] of A. Register B with like = A, order = order.",
+			elems:     floatElems, shape: reorderShape, kernel: floatsIn(2, reorder[float32], reorder[float64]),
+		},
+		{
+			signature: "permute(x: R vector[T], order: R vector[i32], y: W vector[T])",
+			doc:       "y[i] = x[order[i]].",
+			elems:     floatElems, shape: permuteShape, kernel: floats(permute[float32], permute[float64]),
+		},
+		{
+			signature: "unpermute(x: R vector[T], order: R vector[i32], y: W vector[T])",
+			doc:       "y[order[i]] = x[i], which undoes permute.",
+			elems:     floatElems, shape: permuteShape, kernel: floats(unpermute[float32], unpermute[float64]),
+		},
+	}},
 	{name: "std/random", doc: "Random content that depends on the seed and on the place in the root datum, and not on how it was split.", codelets: []entry{
 		{
 			signature: "uniform(x: W dense[T], seed: int, lo: float = 0.0, hi: float = 1.0)",

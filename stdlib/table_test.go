@@ -11,7 +11,7 @@ import (
 
 // TestTable: every line is complete, and is what it says.
 func TestTable(t *testing.T) {
-	form := regexp.MustCompile(`^[a-z][a-z0-9_]*\((alpha: T, )?[A-Za-z]+: (R|W|RW) (variable|vector|matrix|dense)\[(T|U|i64)\].*\)$`)
+	form := regexp.MustCompile(`^[a-z][a-z0-9_]*\((alpha: T, )?[A-Za-z]+: (R|W|RW) (variable|vector|matrix|dense|csr)\[(T|U|i64)\].*\)$`)
 	names := map[string]bool{}
 	for mod, m := range Modules() {
 		if m.Doc == "" {
@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 			if len(c.CPU) == 0 || c.Shape == nil {
 				t.Errorf("%s: %d implementations, rule %v", id, len(c.CPU), c.Shape != nil)
 			}
-			if want := strings.Count(c.Signature, ": R ") + strings.Count(c.Signature, ": W ") + strings.Count(c.Signature, ": RW "); len(c.Modes) != want || slices.Contains(c.Modes, iface.NoMode) {
+			if want := strings.Count(c.Signature, ": R ") + strings.Count(c.Signature, ": W ") + strings.Count(c.Signature, ": RW ") + 2*strings.Count(c.Signature, " csr["); len(c.Modes) != want || slices.Contains(c.Modes, iface.NoMode) {
 				t.Errorf("%s: modes %v", id, c.Modes)
 			}
 		}
@@ -49,6 +49,11 @@ func TestTable(t *testing.T) {
 	for _, id := range strings.Fields("sum prod min max count histogram argmax") {
 		if !names["std/reduce."+id] {
 			t.Errorf("std/reduce lacks %s", id)
+		}
+	}
+	for _, id := range strings.Fields("spmv spmm trsv levels trsv_level add transpose dense diagonal scale jacobi ilu0 rcm reorder permute unpermute") {
+		if !names["std/sparse."+id] {
+			t.Errorf("std/sparse lacks %s", id)
 		}
 	}
 	if !names["std/random.uniform"] || !names["std/random.normal"] {

@@ -256,7 +256,41 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 	}
 }
 
-// structure checks that a csr gets its structure from a file or from two lists.
+// structureArgs are the arguments of a constructor that take the structure of a csr from other data.
+var structureArgs = []string{"like", "order", "transposed", "dense"}
+
+// structureArg checks the value of an argument that gives a csr of type t its structure.
+func (c *checker) structureArg(a *syntax.Arg, name string, t *types.Type) {
+	x := a.Value
+	got := c.expr(x)
+	if got.Kind == types.Invalid {
+		return
+	}
+	want, fits := "", false
+	switch name {
+	case "like":
+		want, fits = "a csr, or a list of some", got.Kind == types.CSR || got.Kind == types.List && got.Of != nil && got.Of.Kind == types.CSR
+	case "transposed":
+		want, fits = "a csr", got.Kind == types.CSR
+	case "order":
+		want, fits = "a vector of i32 or i64", got.Kind == types.Vector && (got.Elem == iface.I32 || got.Elem == iface.I64)
+	case "dense":
+		want, fits = "a matrix", got.Kind == types.Matrix
+		if fits && t != types.TInvalid && got.Elem != t.Elem {
+			want, fits = fmt.Sprintf("a matrix[%v], as its values are those of the csr", t.Elem), false
+		}
+	}
+	if !fits {
+		c.err("E0703", x, fmt.Sprintf("`%s` must be %s, and this is %s", name, want, aType(got)))
+	}
+}
+
+// otherStructure reports whether the arguments given take the structure of a csr from other data.
+func (c *checker) otherStructure(kind string, given map[string]*syntax.Arg) bool {
+	return kind == "csr" && (given["like"] != nil || given["transposed"] != nil || given["dense"] != nil)
+}
+
+// structure checks that a csr gets its structure once: from a file, from two lists, or from other data.
 func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg) {
 	const form = "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])"
 	for _, a := range call.Args {
@@ -264,17 +298,31 @@ func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg) {
 			return // most likely one of them
 		}
 	}
-	load := given["load"]
-	for _, name := range []string{"ptr", "col"} {
+	source := "" // the first that gives a structure
+	for _, name := range []string{"load", "like", "transposed", "dense", "ptr", "col"} {
 		switch a := given[name]; {
-		case load != nil && a != nil:
-			d := c.err("E0705", a, fmt.Sprintf("`%s` and `load` both give the csr its structure", name))
-			d.Labels = append(d.Labels, c.label(load, "the other one"))
+		case a == nil:
+		case source == "" || source == "ptr" && name == "col":
+			source = name
+		default:
+			d := c.err("E0705", a, fmt.Sprintf("`%s` and `%s` both give the csr its structure", name, source))
+			d.Labels = append(d.Labels, c.label(given[source], "the other one"))
 			d.Help = append(d.Help, "keep one of them")
 			return
-		case load == nil && a == nil:
+		}
+	}
+	if a := given["order"]; a != nil && given["like"] == nil {
+		d := c.err("E0705", a, "`order` puts the rows and columns of another csr in order, and there is none")
+		d.Help = append(d.Help, "write `csr[f64](like = A, order = p)`")
+		return
+	}
+	if source != "" && source != "ptr" && source != "col" {
+		return
+	}
+	for _, name := range []string{"ptr", "col"} {
+		if given[name] == nil {
 			d := c.err("E0705", call, fmt.Sprintf("`csr` needs `%s`, or a file by `load`", name))
-			d.Help = append(d.Help, "write `"+form+"`, or `csr[f64](load = \"a.mtx\")`")
+			d.Help = append(d.Help, "write `"+form+"`, `csr[f64](load = \"a.mtx\")`, or `csr[f64](like = A)` for the structure of another one")
 			return
 		}
 	}
@@ -302,6 +350,8 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		c.listOfElems(a, kind, name, t)
 	case (name == "ptr" || name == "col") && kind == "csr":
 		c.want(a.Value, types.ListOf(types.TInt), fmt.Sprintf("`%s`", name))
+	case kind == "csr" && slices.Contains(structureArgs, name):
+		c.structureArg(a, name, t)
 	case name == "load" && kind != "variable":
 		c.want(a.Value, types.TString, "`load`")
 		c.fileName(a.Value, "loaded", t)
@@ -403,7 +453,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 // sources checks that the sizes are known and that the data has one source.
 func (c *checker) sources(call *syntax.Call, kind string, given map[string]*syntax.Arg) {
 	var src []string
-	for _, s := range []string{"fill", "list", "val", "load"} {
+	for _, s := range []string{"fill", "list", "val", "load", "dense"} {
 		if given[s] != nil {
 			src = append(src, s)
 		}
@@ -424,7 +474,7 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 			lack = append(lack, "`"+s+"`")
 		}
 	}
-	if lack == nil || given["load"] != nil && len(lack) == len(sizeNames[kind]) || given["list"] != nil && kind == "vector" {
+	if lack == nil || c.otherStructure(kind, given) || given["load"] != nil && len(lack) == len(sizeNames[kind]) || given["list"] != nil && kind == "vector" {
 		return
 	}
 	last := len(lack) - 1
@@ -611,7 +661,7 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 func ConstructorArgs(kind string) []string {
 	names := append([]string{}, sizeNames[kind]...)
 	if kind == "csr" {
-		return append(names, "ptr", "col", "val", "fill", "load")
+		return append(append(names, "ptr", "col", "val", "fill", "load"), structureArgs...)
 	}
 	names = append(names, "fill")
 	if kind != "variable" {

@@ -15,16 +15,8 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// entriesSource makes the structure of a sparse matrix, and writes its values.
-type entriesSource struct {
-	rows, cols int
-	ptr        []int64
-	col        []int32
-	values     func(*iface.Buffer) error // nil: none
-}
-
-// csrConstructor compiles csr[f64](rows, cols, ptr = ..., col = ..., val = ...) and
-// csr[f64](load = "a.mtx").
+// csrConstructor compiles csr[f64](rows, cols, ptr = ..., col = ..., val = ...),
+// csr[f64](load = "a.mtx"), and constructors with a structure of other data.
 func (c *compiler) csrConstructor(e *syntax.Call) maker {
 	t, at := e.Type(), c.positionOf(e)
 	var sizes [2]intFn
@@ -52,6 +44,7 @@ func (c *compiler) csrConstructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "load", -1); x != nil {
 		file, fileAt = c.ref(x), c.positionOf(x)
 	}
+	other := c.structureFrom(e)
 	return func(f *frame, name string) any {
 		m := f.m
 		s := &entriesSource{rows: -1, cols: -1}
@@ -65,23 +58,26 @@ func (c *compiler) csrConstructor(e *syntax.Call) maker {
 			}
 			*p = int(n)
 		}
-		if file != nil {
+		spec := engine.DataSpec{Kind: iface.Vector, Elem: t.Elem, Site: siteOf(at)}
+		switch {
+		case file != nil:
 			text, _ := file(f).(string)
 			m.loadCSR(s, text, t.Elem, fileAt)
-		} else {
+		case other != nil:
+			rows, cols := s.rows, s.cols
+			other(f, s)
+			m.hasSizes(s, rows, cols, at)
+		default:
 			s.ptr = m.offsets(lists[0](f), s.rows, listAt[0])
 			s.col = m.columns(lists[1](f), s, listAt[1])
 		}
-		spec := engine.DataSpec{Kind: iface.Vector, Elem: t.Elem, Site: siteOf(at), Dims: []int{len(s.col)}}
+		spec.Dims = []int{len(s.col)}
 		if fill != nil {
 			s.values = fill(f, &spec)
 		}
 		return m.newCSR(name, t, s, spec, at)
 	}
 }
-
-// maxCSR is the largest number of rows or columns of a sparse matrix.
-const maxCSR = 1<<31 - 1
 
 // offsets returns the list of ptr.
 func (m *Machine) offsets(v any, rows int, at position) []int64 {
@@ -173,25 +169,6 @@ func (m *Machine) loadCSR(s *entriesSource, name string, elem iface.Elem, at pos
 	}
 	s.rows, s.cols, s.ptr, s.col = in.Rows, in.Cols, in.Ptr, in.Col
 	s.values = func(b *iface.Buffer) error { in.Values(b); return nil }
-}
-
-// standIn gives s sizes and, as a plan does not know the entries, one in each row.
-func (s *entriesSource) standIn(dims []int) {
-	s.rows, s.cols = 1, 1
-	if len(dims) > 0 {
-		s.rows = dims[0]
-	}
-	if len(dims) > 1 {
-		s.cols = dims[1]
-	}
-	s.ptr = make([]int64, s.rows+1)
-	if s.cols > 0 {
-		s.col = make([]int32, s.rows)
-		for i := range s.ptr {
-			s.ptr[i] = int64(i)
-		}
-	}
-	s.values = func(*iface.Buffer) error { return nil }
 }
 
 // newCSR registers the arrays of a sparse matrix. values describes its values.

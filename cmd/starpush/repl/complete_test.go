@@ -73,7 +73,7 @@ func TestImportCompletion(t *testing.T) {
 	}{
 		{`import "`, []string{"std/", "s.spu"}},
 		{`import "s`, []string{"std/", "s.spu"}},
-		{`import "std/`, []string{"blas", "random", "reduce"}},
+		{`import "std/`, []string{"blas", "random", "reduce", "sparse"}},
 		{`let a = 1; import "std/r`, []string{"random", "reduce"}},
 		{`import "std/none`, nil},
 		{`# import "std/`, nil},

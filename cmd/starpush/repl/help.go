@@ -122,7 +122,7 @@ const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
   each runs its rounds in any order; for runs in order. sum prod min max fold:
       acc += sum i in x { x[i] * y[i] }
   T stands for any element type. std/blas is there as blas at the prompt, a
-  script imports it: import "std/blas", "std/reduce", "std/random". Tab after blas. lists codelets, :doc blas.gemm shows one.
+  script imports it: import "std/blas", "std/reduce", "std/random", "std/sparse". Tab after blas. lists codelets, :doc blas.gemm shows one.
 `
 
 // fixed is a topic whose lines are written here, broken where a terminal is narrower.

@@ -20,7 +20,7 @@ func (f *walk) register(s *syntax.Register) {
 		return // a list: its handles have no names
 	}
 	for _, a := range call.Args {
-		f.expr(a.Value)
+		f.constructorArg(call, a)
 		if f.u.UnknownArgs[a] {
 			init.life = lifeUnknown // most likely its value
 		}
@@ -28,7 +28,7 @@ func (f *walk) register(s *syntax.Register) {
 			continue
 		}
 		switch a.Name.Name {
-		case "fill", "list", "val", "load":
+		case "fill", "list", "val", "load", "dense":
 			init.life = lifeWritten
 		case "reduce":
 			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
@@ -46,6 +46,29 @@ func (f *walk) register(s *syntax.Register) {
 			st.life, st.escaped = lifeUnknown, true // needs no value
 		}
 		f.declare(n.Obj, st)
+	}
+}
+
+// constructorArg walks the argument a of a constructor. The data of `dense` and `order` is read, as value
+// does; of a sparse matrix that gives its structure nothing is read that tasks write.
+func (f *walk) constructorArg(call *syntax.Call, a *syntax.Arg) {
+	name := ""
+	if t := a.Value.Type(); a.Name != nil && t != nil && t.IsHandle() {
+		name = a.Name.Name
+	}
+	switch name {
+	case "dense", "order":
+		at := syntax.Node(call)
+		x, _ := f.target(a.Value, at)
+		if x != nil && f.waits(x, a.Value, iface.R, at) {
+			f.read(x, a.Value, at)
+		}
+	case "like", "transposed":
+		if x, _ := f.target(a.Value, a.Value); x != nil {
+			f.alive(x, a.Value)
+		}
+	default:
+		f.expr(a.Value)
 	}
 }
 
