@@ -43,8 +43,8 @@ func planIsRun(t *testing.T, file, name string) {
 	dir := t.TempDir()
 	cfg := lang.Config{Modules: stdlib.Modules(), Loader: lang.FSLoader(os.DirFS(scriptsDir)), Files: lang.Dir(dir)}
 	opts := []lang.Option{lang.Stdout(io.Discard)}
-	if loadsMatrix(strings.TrimSuffix(name, ".spu")) {
-		text, err := os.ReadFile(matrixFile)
+	if file := matrixFiles[strings.TrimSuffix(name, ".spu")]; file != "" {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,11 +22,9 @@ import (
 
 const scriptsDir = "../scripts"
 
-// matrixFile is what scripts that load a matrix from a file read.
-const matrixFile = "testdata/bcsstk13.mtx"
-
-// loadsMatrix reports whether the script of that name loads matrixFile.
-func loadsMatrix(name string) bool { return name == "cholesky_mtx" || name == "pagerank" }
+// matrixFiles has the files of scripts that load a matrix.
+var matrixFiles = map[string]string{"cholesky_mtx": "testdata/bcsstk13.mtx", "pagerank": "testdata/bcsstk13.mtx",
+	"sparse_cg": "testdata/laplace20.mtx", "sparse_levels": "testdata/laplace20.mtx"}
 
 // TestScripts runs all scripts with every policy and several numbers of workers
 // and compares what they print. In .out files {{regexp}} stands for text that
@@ -79,8 +77,8 @@ func goldenScript(t *testing.T, name string) {
 	params, modes := map[string]any{}, append(allModes(1, 2, 4), mode{workers: 2, policy: "lws", verify: true})
 	modes = append(modes, machineModes...)
 	modes = append(modes, driverModes...)
-	if loadsMatrix(name) {
-		file, err := filepath.Abs(matrixFile)
+	if file := matrixFiles[name]; file != "" {
+		file, err := filepath.Abs(file)
 		if err != nil {
 			t.Fatal(err)
 		}
