@@ -15,11 +15,11 @@ import (
 
 // sparse is a sparse matrix, or a slab of the rows of one, as kernels want it.
 type sparse[T blas.Float] struct {
-	ptr        []int64 // counts from the first entry of the root matrix
-	col        []int32
-	val        []T
-	rows, cols int
-	row0       int // the first row in the root matrix
+	ptr  []int64 // counts from the first entry of the root matrix
+	col  []int32
+	val  []T
+	rows int
+	row0 int // the first row in the root matrix
 }
 
 // sparseOf returns the matrix whose arrays are operands i to i+2.

@@ -162,6 +162,11 @@ func (e *entriesOf[T]) pack(rows, cols int) (*CSR, error) {
 	for i := range rows {
 		ptr[i+1] += ptr[i]
 	}
+	if e.inOrder() {
+		col := e.col
+		e.row, e.col = nil, nil
+		return &CSR{Rows: rows, Cols: cols, Ptr: ptr, Col: col, values: e}, nil
+	}
 	col, val := make([]int32, len(e.col)), make([]T, len(e.val))
 	next := append([]int64(nil), ptr[:rows]...)
 	for k, i := range e.row {
@@ -191,6 +196,16 @@ func (e *entriesOf[T]) pack(rows, cols int) (*CSR, error) {
 	ptr[rows] = n
 	e.row, e.col, e.val = nil, nil, val[:n]
 	return &CSR{Rows: rows, Cols: cols, Ptr: ptr, Col: col[:n], values: e}, nil
+}
+
+// inOrder reports whether the entries are by rows and columns already, each place once.
+func (e *entriesOf[T]) inOrder() bool {
+	for k := 1; k < len(e.row); k++ {
+		if e.row[k] < e.row[k-1] || e.row[k] == e.row[k-1] && e.col[k] <= e.col[k-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // rowEntries sorts the entries of a row by columns.

@@ -26,8 +26,9 @@ func TestCSR(t *testing.T) {
 		"pat.mtx", banner+"coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n",
 		"a.mtx", banner+"array real general\n2 3\n1\n4\n0\n5\n3\n6\n",
 		"none.mtx", banner+"coordinate real general\n4 0 0\n",
+		"order.mtx", banner+"coordinate real general\n4 3 5\n1 2 3\n1 3 4\n3 1 -1\n4 1 1\n4 2 2\n",
 	)
-	for _, name := range []string{"c.mtx", "dup.mtx", "sym.mtx", "skew.mtx", "pat.mtx", "a.mtx", "none.mtx"} {
+	for _, name := range []string{"c.mtx", "dup.mtx", "sym.mtx", "skew.mtx", "pat.mtx", "a.mtx", "none.mtx", "order.mtx"} {
 		want, dims, err := load[float32](fsys, name, iface.Matrix, iface.F32)
 		if err != nil {
 			t.Fatal(err)
