@@ -129,14 +129,17 @@ func (e entry) build() *engine.Codelet {
 	e.parse()
 	c := &engine.Codelet{
 		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true, Fold: e.fold,
-		CPU: []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
-		On:  deviceImpls(e.name), Bodies: e.bodies,
-		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
+		CPU:    []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
+		Bodies: e.bodies,
+		Shape:  func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}
 	// Shape checks the operands, and names them in its errors and for the tests of kernels.
 	c.Types = &engine.Types{Operands: make([]engine.OperandType, len(e.ops)), Args: e.declared}
 	for i := range e.ops {
 		c.Modes = append(c.Modes, e.ops[i].mode)
+	}
+	if !slices.ContainsFunc(e.ops, func(o operand) bool { return o.member != "" }) { // codelets of std/sparse have names of dense ones
+		c.On = deviceImpls(e.name)
 	}
 	if e.flops != nil {
 		c.Flops = func(ops []iface.Desc, args []iface.Scalar) float64 {

@@ -83,8 +83,14 @@ func TestGuideDevices(t *testing.T) {
 		}
 		return false
 	})
-	for _, m := range stdlib.Modules() {
+	for name, m := range stdlib.Modules() {
 		for _, c := range m.Codelets {
+			if name == "std/sparse" {
+				if c.On != nil || c.Bodies != nil {
+					t.Errorf("%s.%s runs on devices, and the documents leave its module out", name, c.Name)
+				}
+				continue
+			}
 			all = append(all, c.Name)
 			if c.On["opencl"] == nil {
 				noOpenCL = append(noOpenCL, c.Name)
