@@ -253,7 +253,7 @@ func (h *releaser) grant(t *task) {
 		return
 	}
 	if !bytes {
-		a.buf.Desc = a.h.Content()
+		a.buf.Desc = a.h.Desc()
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		zero(&a.buf)
 	}

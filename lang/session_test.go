@@ -173,7 +173,7 @@ func TestSessionComplete(t *testing.T) {
 		{"insert cl", "clip"},
 		{"insert clip(", "RW COMMUTE REDUX"},
 		{"insert clip(RW va", "value_x"},
-		{"mat.c", "cols col0"},
+		{"mat.c", "cols col0 capacity"},
 		{"tiles_of.", "count parts"},
 		{"partition mat by ti", "tiles"},
 		{"partition mat by ", "rows cols tiles axis stripes"},

@@ -357,6 +357,8 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		c.fileName(a.Value, "loaded", t)
 	case name == "ld" && kind == "matrix":
 		c.want(a.Value, types.TInt, "`ld`")
+	case name == "capacity" && (kind == "vector" || kind == "matrix"):
+		c.want(a.Value, types.TInt, "`capacity`")
 	case name == "reduce" && kind != "csr":
 		if c.foreignReducer(a.Value) {
 			return
@@ -462,6 +464,11 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		d := c.err("E0705", given[src[1]], fmt.Sprintf("`%s` and `%s` both give the data its value", src[0], src[1]))
 		d.Labels = append(d.Labels, c.label(given[src[0]], "the other one"))
 		d.Help = append(d.Help, "keep one of them")
+	}
+	if room, r := given["capacity"], given["reduce"]; room != nil && r != nil {
+		d := c.err("E0705", r, "data with a capacity has no reduction")
+		d.Labels = append(d.Labels, c.label(room, "tasks may change its size"))
+		d.Help = append(d.Help, "leave out one of the two")
 	}
 	var lack []string
 	for _, a := range call.Args {
@@ -669,6 +676,9 @@ func ConstructorArgs(kind string) []string {
 	}
 	if kind == "matrix" {
 		names = append(names, "ld")
+	}
+	if kind == "matrix" || kind == "vector" {
+		names = append(names, "capacity")
 	}
 	return append(names, "reduce")
 }

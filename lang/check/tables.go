@@ -58,6 +58,7 @@ var (
 	vectorFields = []Field{
 		{"n", types.TInt, "number of elements"},
 		{"offset", types.TInt, "place of element 0 in the root vector"},
+		{"capacity", types.TInt, "number of elements that there is room for"},
 	}
 	matrixFields = []Field{
 		{"rows", types.TInt, "number of rows"},
@@ -65,6 +66,7 @@ var (
 		{"ld", types.TInt, "distance between rows in memory, in elements"},
 		{"row0", types.TInt, "place of row 0 in the root matrix"},
 		{"col0", types.TInt, "place of column 0 in the root matrix"},
+		{"capacity", types.TInt, "number of rows that there is room for"},
 	}
 	blockFields = []Field{
 		{"nx", types.TInt, "size along the first index"},

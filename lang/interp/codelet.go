@@ -9,6 +9,7 @@ import (
 	"math"
 	"sort"
 	"strings"
+	"unsafe"
 
 	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/datamgr"
@@ -18,6 +19,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/kernel/elementary"
+	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -231,11 +233,74 @@ func fileOf(o *types.Object) *syntax.File {
 
 // runKernel adapts a kernel to the engine.
 func runKernel(code *kernel.Program) engine.Impl {
+	if len(code.Sizes()) > 0 {
+		return func(c *engine.TaskContext) error { return runResizing(code, c) }
+	}
 	return func(c *engine.TaskContext) error {
 		v, err := code.RunTask(c, c.Keep())
 		c.SetVariant(int(v))
 		return err
 	}
+}
+
+// mayResize reports whether tasks of k may set the size of an operand. Of codelets of the host
+// nothing is known.
+func (p *Program) mayResize(k *engine.Codelet, operand int) bool {
+	p.codelets.Lock()
+	defer p.codelets.Unlock()
+	code := p.codelets.code[k]
+	return code == nil || code.IR().Sets(operand)
+}
+
+// resizing is a task whose body sets sizes of operands: it shows those with the sizes of their
+// capacity, and behind the operands the variables with their lengths.
+type resizing struct {
+	*engine.TaskContext
+	sizes   []ir.Size
+	room    []iface.Buffer // of the operands of sizes
+	lengths []int64
+	vars    []iface.Buffer // of lengths
+}
+
+func (t *resizing) NumBuffers() int { return t.TaskContext.NumBuffers() + len(t.sizes) }
+
+func (t *resizing) Buffer(i int) *iface.Buffer {
+	for k := range t.sizes {
+		switch i {
+		case t.sizes[k].Operand:
+			return &t.room[k]
+		case t.sizes[k].Variable:
+			return &t.vars[k]
+		}
+	}
+	return t.TaskContext.Buffer(i)
+}
+
+// runResizing runs a body that sets sizes of operands, and has the engine set them when it has
+// returned.
+func runResizing(code *kernel.Program, c *engine.TaskContext) error {
+	sizes := code.Sizes()
+	t := &resizing{TaskContext: c, sizes: sizes, lengths: make([]int64, len(sizes))}
+	for k, s := range sizes {
+		t.room = append(t.room, c.Room(s.Operand))
+		t.lengths[k] = int64(c.Buffer(s.Operand).Dim[0])
+		t.vars = append(t.vars, iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: iface.I64}, Ptr: unsafe.Pointer(&t.lengths[k])})
+	}
+	v, err := code.RunTask(t, c.Keep())
+	c.SetVariant(int(v))
+	for k, s := range sizes {
+		dims := c.Buffer(s.Operand).Shape()
+		n := int(t.lengths[k])
+		if err != nil || n == dims[0] {
+			continue
+		}
+		if room := t.room[k].Dim[0]; n < 0 || n > room {
+			return fmt.Errorf("`%s` is set to %d, and its capacity is %d", code.IR().Operands[s.Variable].Name, n, room)
+		}
+		dims[0] = n
+		err = c.Resize(s.Operand, dims...)
+	}
+	return err
 }
 
 // runOpenCL adapts the kernels of a body to the engine.

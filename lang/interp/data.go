@@ -28,6 +28,7 @@ type Handle struct {
 	deflt  *View    // the default view
 	at     position // of its register
 	owner  int32    // place in Machine.owned of a whole datum; -1: none
+	grows  bool     // in a plan, of a whole datum: a task was inserted that may set its size
 	copied bool     // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
 	ldim   int      // of a whole matrix in main memory; 0: the number of columns
 	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
@@ -380,6 +381,11 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "ld", -1); x != nil {
 		ld, ldAt = c.int(x), c.positionOf(x)
 	}
+	var room intFn
+	var roomAt position
+	if x, _ := argument(e, "capacity", -1); x != nil {
+		room, roomAt = c.int(x), c.positionOf(x)
+	}
 	var reduce refFn
 	if x, _ := argument(e, "reduce", -1); x != nil {
 		reduce = c.ref(x)
@@ -432,12 +438,24 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 				defer protect(in.Close) // again, unless nothing has read it
 			}
 		}
+		if room != nil {
+			m.capacity(&s, room(f), roomAt)
+		}
 		h := m.registerOne(name, s, leading, fill, at)
 		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
 		w.root = w
 		m.own(w)
 		return w
 	}
+}
+
+// capacity gives spec room for n elements, or rows.
+func (m *Machine) capacity(spec *engine.DataSpec, n int64, at position) {
+	if size := spec.Dims[0]; n < int64(size) || n > math.MaxInt32<<8 {
+		m.failHelp("E0705", at, "", "the capacity is what there is room for: the size, or more", "the capacity is %d, and the data begins with %d", n, size)
+	}
+	spec.Capacity = append([]int{int(n)}, spec.Dims[1:]...)
+	spec.InParts = false
 }
 
 func (r *raised) Error() string { return r.err.Error() }
@@ -477,6 +495,9 @@ func (m *Machine) own(h *Handle) {
 func (m *Machine) countData(s *engine.DataSpec, ld int, at position) {
 	n := int64(s.Elem.Size())
 	dims := append([]int(nil), s.Dims...)
+	if s.Capacity != nil {
+		copy(dims, s.Capacity)
+	}
 	if len(dims) == 2 && ld > dims[1] {
 		dims[1] = ld
 	}

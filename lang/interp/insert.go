@@ -135,6 +135,7 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 	}
 	if m.plan != nil {
 		m.plan.operands(m, s.whole)
+		m.plannedSizes(s, st)
 	}
 	for k := range s.scalars {
 		if c := &s.scalars[k]; c.fixed == nil {
@@ -173,6 +174,15 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 		m.noWorker(s, s.at, "its codelet runs on devices, and this run has none", devicesOf(s.kinds)...)
 	}
 	return st, sync
+}
+
+// plannedSizes notes which data may have another size after a task of a plan.
+func (m *Machine) plannedSizes(s *insertSite, st *siteState) {
+	for k, h := range st.handles {
+		if h.h.Resizable() && s.ops[k].mode.Writes() {
+			h.root.grows = h.root.grows || m.prog.mayResize(s.codelet, k)
+		}
+	}
 }
 
 // checkFolds raises E0303 when the copies of an operand are not combined by what

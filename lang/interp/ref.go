@@ -634,6 +634,9 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 			return h.csrField(name)
 		}
 		d := h.h.Desc()
+		if h.h.Resizable() && d.Rank > 0 {
+			d = f.m.sizes(h, name, at)
+		}
 		ld := 0
 		if name == "ld" {
 			ld = h.ld()
@@ -642,10 +645,28 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 	}
 }
 
+// sizes describes h, data with a capacity or a part of it, for a field: with the sizes that it has
+// after the tasks inserted so far, or in a plan at most; for the capacity with that.
+func (m *Machine) sizes(h *Handle, name string, at position) iface.Desc {
+	switch name {
+	case "n", "rows", "cols":
+	default:
+		return h.h.Desc()
+	}
+	if m.plan != nil {
+		if h.root.grows {
+			return h.h.Desc()
+		}
+		return h.h.Content()
+	}
+	m.waitFor(h, at)
+	return h.h.Content()
+}
+
 // field reads a field of a handle or array.
 func field(d *iface.Desc, ld int, name string) int64 {
 	switch name {
-	case "n", "rows", "nx", "n0":
+	case "n", "rows", "nx", "n0", "capacity":
 		return int64(d.Dim[0])
 	case "cols", "ny", "n1":
 		return int64(d.Dim[1])

@@ -15,6 +15,9 @@ import (
 
 // HasCUDA returns the reason why the body of p cannot run on NVIDIA devices, or nil.
 func HasCUDA(p *Program) error {
+	if err := p.setsSizes(); err != nil {
+		return err
+	}
 	_, err := llvm.NewDevice(p.IR())
 	return err
 }
@@ -32,6 +35,9 @@ func NoCUDA(opts Options) error {
 // elsewhere only.
 func CUDA(p *Program) (func(s accel.Stream, t ir.Task) error, error) {
 	if err := NoCUDA(p.opts); err != nil {
+		return nil, err
+	}
+	if err := p.setsSizes(); err != nil {
 		return nil, err
 	}
 	k, err := cuda.New(p.IR(), p.opts.Cache)

@@ -117,4 +117,23 @@ func complete(t *types.Type) bool {
 
 // OpenCL returns the body of p as kernels for OpenCL devices. The error is the reason why
 // it runs on CPU workers only.
-func OpenCL(p *Program) (*Kernels, error) { return opencl.New(p.IR()) }
+func OpenCL(p *Program) (*Kernels, error) {
+	if err := p.setsSizes(); err != nil {
+		return nil, err
+	}
+	return opencl.New(p.IR())
+}
+
+// setsSizes is the reason why a body that sets the size of an operand runs on CPU workers only;
+// nil for others.
+func (p *Program) setsSizes() error {
+	fn := p.IR()
+	if len(fn.Sizes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it sets `%s`", fn.Operands[fn.Sizes[0].Variable].Name)
+}
+
+// Sizes returns the operands whose first size the body sets. The task that RunTask gets has a
+// buffer for the variable of each, and the buffers of the operands have the sizes of the capacity.
+func (p *Program) Sizes() []ir.Size { return p.IR().Sizes }

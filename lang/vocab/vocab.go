@@ -195,6 +195,7 @@ var Args = []ArgSet{
 		{"transposed", "csr[f64](transposed = A)", "a sparse matrix whose structure it gets, with rows and columns exchanged"},
 		{"dense", "csr[f64](dense = M)", "a matrix whose elements other than zero are its entries; waits for it"},
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
+		{"capacity", "vector[f64](0, capacity = 100)", "how many elements, or rows of a matrix, there is room for: tasks set how many there are"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
 	}},
 	{"partition", []Entry{

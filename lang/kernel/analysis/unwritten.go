@@ -48,7 +48,7 @@ func (a *analysis) checkUnwritten() {
 	used := a.fn.UsedOperands()
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
-		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.outOfBounds[op] {
+		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.outOfBounds[op] || a.fn.Sets(op) {
 			continue
 		}
 		if len(stores[op]) == 0 {

@@ -3,6 +3,7 @@ package ir
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -263,14 +264,27 @@ type Operand struct {
 	Node *syntax.Operand
 }
 
+// Size is an operand whose first size the body sets. In the body the operand has the size of
+// its capacity, and its length is a variable, one more operand behind those of the signature:
+// the caller gives it the length that there is, and takes what the body leaves there.
+type Size struct {
+	Operand, Variable int
+}
+
 // Func is a lowered body.
 type Func struct {
 	Name     string
 	Source   *diag.Source
-	Operands []Operand // in the order of the signature
-	Scalars  []int     // slot of each scalar operand, -1 for strings
+	Operands []Operand // in the order of the signature, then the variables of Sizes
+	Sizes    []Size
+	Scalars  []int // slot of each scalar operand, -1 for strings
 	Slots    []Slot
 	Body     []*Stmt
+}
+
+// Sets reports whether the body sets the size of an operand.
+func (f *Func) Sets(operand int) bool {
+	return slices.ContainsFunc(f.Sizes, func(s Size) bool { return s.Operand == operand })
 }
 
 // WalkExpr calls f for e and the expressions in it, outermost first. It does not descend

@@ -118,9 +118,77 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	return l.operandField(x, en)
 }
 
+// Operands whose size the body sets, as in y.n = k: see ir.Size.
+
+// lengths adds the variables for the sizes that the body of c sets.
+func (l *lowerer) lengths(c *syntax.Codelet) {
+	for _, s := range c.Body.Stmts {
+		syntax.WalkStmt(s, func(s syntax.Stmt) {
+			set, ok := s.(*syntax.Assign)
+			if !ok {
+				return
+			}
+			sel, ok := syntax.Unparen(set.Target).(*syntax.Selector)
+			if !ok || sel.Name == nil {
+				return
+			}
+			id, ok := syntax.Unparen(sel.X).(*syntax.Ident)
+			if !ok {
+				return
+			}
+			en := l.find(id.Name)
+			if en == nil || en.kind != operandEntry || en.length > 0 || !hasLength(&l.fn.Operands[en.operand], sel.Name.Name) {
+				return
+			}
+			en.length = len(l.fn.Operands)
+			l.fn.Sizes = append(l.fn.Sizes, ir.Size{Operand: en.operand, Variable: en.length})
+			l.fn.Operands = append(l.fn.Operands, ir.Operand{Name: en.name + "." + sel.Name.Name, Kind: iface.Variable, Elem: ir.I64, Mode: iface.RW})
+		})
+	}
+}
+
+// lengthOf returns the variable with the size that x names, or nil.
+func (l *lowerer) lengthOf(x *syntax.Selector) *ir.Expr {
+	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
+	if !ok || x.Name == nil {
+		return nil
+	}
+	en := l.find(id.Name)
+	if en == nil || en.length == 0 || !hasLength(&l.fn.Operands[en.operand], x.Name.Name) {
+		return nil
+	}
+	en.used = true
+	if l.check {
+		id.Obj = en.obj
+		id.SetType(en.typ)
+	}
+	if o := &l.fn.Operands[en.operand]; o.Mode == iface.R || o.Mode == iface.Scratch {
+		d := l.err("E0603", x, fmt.Sprintf("`%s` is declared %v, and this sets its size", o.Name, o.Mode))
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(o.Node.ModeAt), Text: "a body sets the size of what it has W or RW"})
+	}
+	return &ir.Expr{Op: ir.OpLoad, Type: ir.I64, Operand: en.length, Pos: x.Span}
+}
+
+// hasLength reports whether name is the size of o that a body can set: n, or rows.
+func hasLength(o *ir.Operand, name string) bool {
+	return o.Kind == iface.Vector && name == "n" || o.Kind == iface.Matrix && name == "rows"
+}
+
 // operandField lowers a field of the operand en.
 func (l *lowerer) operandField(x *syntax.Selector, en *entry) *ir.Expr {
 	o := &l.fn.Operands[en.operand]
+	if en.length > 0 && hasLength(o, x.Name.Name) {
+		return &ir.Expr{Op: ir.OpLoad, Type: ir.I64, Operand: en.length, Pos: x.Span}
+	}
+	if x.Name.Name == "capacity" && (o.Kind == iface.Vector || o.Kind == iface.Matrix) {
+		if en.length == 0 {
+			size := ir.FieldName(o.Kind, ir.FieldDim0)
+			d := l.err("E0705", x.Name, fmt.Sprintf("`capacity` is for bodies that set `%s.%s`", en.name, size))
+			d.Help = append(d.Help, fmt.Sprintf("here `%s.%s` is all there is", en.name, size))
+			return l.invalid(x)
+		}
+		return &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: en.operand, Pos: x.Span}
+	}
 	f, ok := ir.FieldByName(o.Kind, x.Name.Name)
 	if !ok {
 		if o.Kind != iface.NoKind {
@@ -258,6 +326,10 @@ func (l *lowerer) wholeDomain(word string, en *entry, x syntax.Expr, names []*sy
 		out[k] = ir.Range{Lo: &ir.Expr{Op: ir.OpConst, Type: ir.I64, Pos: x.Range()},
 			Hi:   &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: en.operand, Field: ir.FieldDim0 + ir.Field(k), Pos: x.Range()},
 			Over: en.operand, Pos: x.Range()}
+	}
+	if en.length > 0 { // as far as it is set by then
+		out[0].Hi = &ir.Expr{Op: ir.OpLoad, Type: ir.I64, Operand: en.length, Pos: x.Range()}
+		out[0].Over = -1
 	}
 	return out, true
 }

@@ -101,6 +101,7 @@ func (l *lowerer) body(c *syntax.Codelet, sig *types.Signature) {
 		}
 		l.operand(p, t)
 	}
+	l.lengths(c)
 	l.fn.Body = l.stmts(c.Body.Stmts)
 }
 
@@ -335,18 +336,22 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 		}
 		l.annotate(t, load)
 		return l.store(s, load)
-	default:
-		d := l.err("E0204", s.Target, "this cannot be assigned")
-		d.Label = "only elements, variables and `let` names can"
-		if call, ok := syntax.Unparen(s.Target).(*syntax.Call); ok {
-			if right := call.AsIndex(l.f.Source.Text); right != "" {
-				d.Help = append(d.Help, "indices go into square brackets: `"+right+"`")
-				d.Edit(l.f.At(call), right)
-				d.Sure()
-			}
+	case *syntax.Selector:
+		if load := l.lengthOf(t); load != nil {
+			l.annotate(t, load)
+			return l.store(s, load)
 		}
-		l.expr(s.Value)
 	}
+	d := l.err("E0204", s.Target, "this cannot be assigned")
+	d.Label = "only elements, variables, `let` names and sizes can"
+	if call, ok := syntax.Unparen(s.Target).(*syntax.Call); ok {
+		if right := call.AsIndex(l.f.Source.Text); right != "" {
+			d.Help = append(d.Help, "indices go into square brackets: `"+right+"`")
+			d.Edit(l.f.At(call), right)
+			d.Sure()
+		}
+	}
+	l.expr(s.Value)
 	return nil
 }
 

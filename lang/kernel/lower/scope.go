@@ -34,6 +34,7 @@ type entry struct {
 	decl    syntax.Span
 	used    bool
 	value   syntax.Expr // of a let
+	length  int         // of an operand whose size the body sets: the operand with its length, or 0
 	bound   *ir.Expr    // of a parameter of a func: the argument, which is used in its place
 }
 
