@@ -58,6 +58,15 @@ func (u *Usage) Keep() {
 	u.mu.peak = max(u.mu.peak, u.mu.allocated)
 }
 
+// Grow counts bytes more, or less, of memory that is in use, even beyond the capacity: of values that
+// change their size while they are there.
+func (u *Usage) Grow(bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.mu.allocated += bytes
+	u.mu.peak = max(u.mu.peak, u.mu.allocated)
+}
+
 // Release takes bytes back that were reserved.
 func (u *Usage) Release(bytes int64) {
 	u.mu.Lock()

@@ -26,6 +26,7 @@ type private struct {
 	bytes int64
 	op    int
 	node  *node
+	of    *Datum
 	from  iface.Buffer // REDUX: the contribution in main memory
 	dev   iface.Buffer // and its copy here
 }
@@ -43,9 +44,9 @@ func plan(ops []Operand, n *node, task int, ranks int64) (needs []need, bytes in
 		}
 		switch op.Mode {
 		case modeScratch:
-			bytes += op.Handle.bytes() * ranks
+			bytes += op.Handle.privateBytes() * ranks
 		case modeRedux:
-			bytes += op.Handle.bytes()
+			bytes += op.Handle.privateBytes()
 		}
 		if !op.placed() || n.id == 0 && op.Handle.inMainMemory() {
 			continue
@@ -100,7 +101,7 @@ func (g *Registry) Fits(ops []Operand, on int) bool {
 			}
 			continue
 		}
-		b := ops[i].Handle.d.desc.Bytes()
+		b := ops[i].Handle.d.bytesOf(&ops[i].Handle.d.box)
 		if b > capacity-most || ops[i].Mode == modeRedux {
 			return g.Needs(ops, on) <= capacity
 		}
@@ -341,21 +342,21 @@ func (p *Placement) takePrivate(n *node, task int, ops []Operand) error {
 		if m != modeScratch && m != modeRedux || ops[i].node(task) != n.id {
 			continue
 		}
-		bytes := ops[i].Handle.bytes()
+		bytes := ops[i].Handle.privateBytes()
 		ranks := 1
 		if m == modeScratch {
 			ranks = max(1, p.ranks)
 		}
 		for range ranks {
-			at, err := n.alloc(bytes)
+			at, err := n.allocPrivate(ops[i].Handle.d, bytes)
 			if err != nil {
 				for _, v := range p.private[had:] {
-					n.free(v.p, v.bytes)
+					v.free()
 				}
 				p.private = p.private[:had]
 				return err
 			}
-			p.private = append(p.private, private{p: at, bytes: bytes, op: i, node: n})
+			p.private = append(p.private, private{p: at, bytes: bytes, op: i, node: n, of: ops[i].Handle.d})
 		}
 	}
 	if len(p.private) > had {
@@ -364,6 +365,23 @@ func (p *Placement) takePrivate(n *node, task int, ops []Operand) error {
 		n.mu.Unlock()
 	}
 	return nil
+}
+
+// allocPrivate allocates private memory for data of d.
+func (n *node) allocPrivate(d *Datum, bytes int64) (unsafe.Pointer, error) {
+	if d.object != nil {
+		return d.allocObject(n, n.mem, bytes)
+	}
+	return n.alloc(bytes)
+}
+
+// free undoes allocPrivate.
+func (v *private) free() {
+	if v.of.object != nil {
+		v.of.freeObject(v.node.mem, v.bytes)
+		return
+	}
+	v.node.free(v.p, v.bytes)
 }
 
 // Ranks sets the number of ranks of the next task to be prepared, each with SCRATCH
@@ -419,7 +437,7 @@ func (p *Placement) Collect(g *Registry) error {
 func (p *Placement) freePrivate() {
 	for k, v := range p.private {
 		n := v.node
-		n.free(v.p, v.bytes)
+		v.free()
 		if k+1 < len(p.private) && p.private[k+1].node == n {
 			continue
 		}

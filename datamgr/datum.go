@@ -37,6 +37,9 @@ type Datum struct {
 	stride [iface.MaxRank]int // of the main instance, in elements
 	home   bool               // main is the program's memory
 	void   bool
+	// memory of its copies is not kept for others
+	noCache bool
+	object  *object // how its value is handled, if that is of a Go type; else nil
 	// it is one of a reduction, and no data of the program
 	contribution bool
 	content      atomic.Pointer[content] // sizes in use; nil for data without a capacity, see Spec.Capacity
@@ -169,13 +172,27 @@ func (d *Datum) allocateLocked() error {
 	if d.spills() {
 		n = d.reg.disk
 	}
-	p, err := n.mem.Alloc(bytes)
-	if err != nil {
-		return err
-	}
+	var p unsafe.Pointer
+	switch {
+	case d.object == nil:
+		var err error
+		if p, err = n.mem.Alloc(bytes); err != nil {
+			return err
+		}
+	case n.id == 0:
+		p = d.object.New()
+	} // on the disk it gets its place when it is first packed
 	d.main.Store(&instance{d: d, node: n, box: d.box, ptr: p, stride: d.stride, bytes: bytes})
 	d.clearState(stateLazy)
 	return nil
+}
+
+// weight is the size of an object for placement: 0 where it stays in main memory.
+func (d *Datum) weight() int64 {
+	if d.spills() {
+		return d.object.size.Load()
+	}
+	return 0
 }
 
 // free gives all memory back. No task uses the datum any more; hints and evictions
@@ -193,7 +210,7 @@ func (d *Datum) free() {
 		}
 	}
 	d.mu.layers = nil
-	if m := d.main.Load(); m != nil && !d.home {
+	if m := d.main.Load(); m != nil && !d.home && (d.object == nil || m.ptr != nil && m.node.id != 0) {
 		m.node.mem.Free(m.ptr, m.bytes)
 	}
 	d.main.Store(nil)

@@ -50,7 +50,9 @@ func (g *Registry) admitting(on int) []*node {
 }
 
 // spills reports whether the main instance of d is, or will be, on the disk.
-func (d *Datum) spills() bool { return d.reg.disk != nil && !d.home }
+func (d *Datum) spills() bool {
+	return d.reg.disk != nil && !d.home && (d.object == nil || d.object.Pack != nil)
+}
 
 // inMainMemory reports whether h lies in place in main memory and stays there.
 func (h *Handle) inMainMemory() bool { return h.how == inPlace && !h.d.spills() }

@@ -15,13 +15,14 @@
 //   - [Spec] describes data to register, [Reduction] how contributions (REDUX) are
 //     combined, [Site] where something was done, for messages;
 //   - [Handle] names data. Alive, Death, Desc, Type, Place, Strides, Parent, Root, Name, ID,
-//     Site, Home, ReadOnly, Reduction, Unordered, Overlaps, Within and Same say what it is,
+//     Site, Home, ReadOnly, Reduction, Unordered, Overlaps, Within, Inside and Same say what it is,
 //     Initialised and InitialisedPart whether it has a value, Views and Fragments how it is
 //     cut; SetName, SetUserData, SetCoordinates, SetUnordered, SetDiscardable and
 //     SetOutOfCore change its properties;
 //   - [View] has the parts of a handle: Parts, or Part by index;
 //   - [Operand] is a handle with its access mode, [Presence] what a memory has of it;
-//   - [ReductionError] says which function of a reduction failed.
+//   - [ReductionError] says which function of a reduction failed;
+//   - [Object] says how values of a Go type are handled, and [ObjectError] which of its functions failed.
 //
 // Their methods are safe for concurrent use. A Handle may be kept for ever; calls with
 // one that has been unregistered return an error. tests/testdata/api/datamgr.txt lists

@@ -135,10 +135,14 @@ type death struct {
 	ended bool // its view ended; false: the datum was unregistered
 }
 
-// Desc returns the shape of the data, and its place in the root datum.
+// Desc returns the shape of the data, and its place in the root datum. That of an object has its
+// footprint as Base.
 func (h *Handle) Desc() iface.Desc {
 	var d iface.Desc
 	h.describe(&d)
+	if o := h.d.object; o != nil {
+		d.Base = int(o.footprint.Load())
+	}
 	return d
 }
 
@@ -179,11 +183,36 @@ func (h *Handle) bytes() int64 {
 	if h.d.void {
 		return 0
 	}
+	if h.kind == iface.Object {
+		return h.d.weight()
+	}
 	n := int64(h.d.desc.Elem.Size())
 	for k := range int(h.rank) {
 		n *= int64(h.dim(k))
 	}
 	return n
+}
+
+// privateBytes is the size of private memory for all of h.
+func (h *Handle) privateBytes() int64 {
+	if o := h.d.object; o != nil {
+		return o.size.Load()
+	}
+	return h.bytes()
+}
+
+// newMemory allocates private memory for all of h in main memory; freeMemory gives it back.
+func (h *Handle) newMemory() (unsafe.Pointer, error) {
+	if o := h.d.object; o != nil {
+		return o.New(), nil
+	}
+	return h.d.reg.mem.Alloc(h.bytes())
+}
+
+func (h *Handle) freeMemory(p unsafe.Pointer) {
+	if h.d.object == nil {
+		h.d.reg.mem.Free(p, h.bytes())
+	}
 }
 
 // Untyped returns h: typed handles of package engine, which have it embedded, give it
@@ -558,4 +587,52 @@ func (h Managed) Own(p unsafe.Pointer, b *iface.Buffer) {
 		b.Stride[k] = s
 		s *= b.Dim[k]
 	}
+}
+
+// Object returns how h is handled, if it is an object; else nil.
+func (h Managed) Object() *Object {
+	if o := h.d.object; o != nil {
+		return o.Object
+	}
+	return nil
+}
+
+// CopyObject copies the value of an object, both buffers being of objects of its type, by Copy or
+// by Pack and Unpack. The destination keeps its value after an error.
+func (h Managed) CopyObject(dst, src *iface.Buffer) error {
+	o := h.d.object
+	fresh := o.New()
+	if err := o.duplicate(fresh, src.Ptr); err != nil {
+		return err
+	}
+	o.Assign(dst.Ptr, fresh)
+	return nil
+}
+
+// PackObject returns the value in b, which is all of h, as bytes.
+func (h Managed) PackObject(b *iface.Buffer) ([]byte, error) { return h.d.object.bytes(b.Ptr) }
+
+// UnpackObject returns a variable with the value that data is.
+func (h Managed) UnpackObject(data []byte) (unsafe.Pointer, error) {
+	o := h.d.object
+	p := o.New()
+	return p, o.call("unpack", func() error { return o.Unpack(p, data) })
+}
+
+// Scratch returns memory for a SCRATCH operand, which is an object.
+func (h Managed) Scratch() unsafe.Pointer { return h.d.object.New() }
+
+// Clear gives the object in b its zero value.
+func (h Managed) Clear(b *iface.Buffer) { h.d.object.Assign(b.Ptr, h.d.object.New()) }
+
+// Measure notes the footprint of the object in b, which nothing writes.
+func (h Managed) Measure(b *iface.Buffer) {
+	o := h.d.object
+	if o.Footprint == nil || b.Ptr == nil {
+		return
+	}
+	_ = o.call("measure", func() error { // without a footprint it keeps the one it had
+		o.footprint.Store(o.Footprint(b.Ptr))
+		return nil
+	})
 }

@@ -379,7 +379,7 @@ func (in *instance) unholdLocked() {
 // was only there, and is nowhere now.
 func (p *Placement) Zero(i int, h *Handle) (gone []Box, err error) {
 	in := p.at[i]
-	if in == nil || h.bytes() == 0 {
+	if in == nil || h.bytes() == 0 || h.kind == iface.Object { // objects are in main memory only
 		return nil, nil
 	}
 	g := h.d.reg

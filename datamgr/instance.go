@@ -6,7 +6,9 @@ package datamgr
 // wake the tasks that wait for memory on a node.
 
 import (
+	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -91,6 +93,9 @@ func (d *Datum) makeInLocked(n *node, mem accel.Memory, box Box) (*instance, err
 	if mem == n.mem {
 		alloc = n.alloc
 	}
+	if d.object != nil {
+		alloc = func(bytes int64) (unsafe.Pointer, error) { return d.allocObject(n, mem, bytes) }
+	}
 	p, err := alloc(in.bytes)
 	if err != nil {
 		return nil, err
@@ -117,7 +122,12 @@ func (n *node) list(in *instance) {
 }
 
 // bytesOf is the size of an instance that holds exactly b.
-func (d *Datum) bytesOf(b *Box) int64 { return int64(b.size()) * int64(d.desc.Elem.Size()) }
+func (d *Datum) bytesOf(b *Box) int64 {
+	if d.object != nil {
+		return d.weight()
+	}
+	return int64(b.size()) * int64(d.desc.Elem.Size())
+}
 
 // layerLocked finds room for box in a layer of n; -1: in none.
 func (d *Datum) layerLocked(n *node, box *Box) int {
@@ -216,11 +226,17 @@ func (d *Datum) removeLocked(in *instance) {
 	l.insts = slices.DeleteFunc(l.insts, func(o *instance) bool { return o == in })
 	in.gone = true
 	n := in.node
-	if in.outside {
-		d.reg.aside.Free(in.ptr, in.bytes)
+	switch {
+	case in.outside:
+		d.reg.aside.Free(in.ptr, in.bytes) // of an object, too: it counts
 		return
+	case d.object != nil:
+		d.freeObject(n.mem, in.bytes)
+	case d.noCache:
+		n.mem.Free(in.ptr, in.bytes)
+	default:
+		n.free(in.ptr, in.bytes)
 	}
-	n.free(in.ptr, in.bytes)
 	if n.bounded {
 		n.mu.Lock()
 		n.mu.insts = slices.DeleteFunc(n.mu.insts, func(o *instance) bool { return o == in })
@@ -295,5 +311,37 @@ func (in *instance) describePart(h *Handle, box *Box, b *iface.Buffer) {
 	for k := range int(h.rank) {
 		a := h.axes[k]
 		b.Dim[k], b.Stride[k] = box.hi[a]-box.lo[a], in.stride[a]
+	}
+}
+
+// counter is a memory that counts what is allocated, as accel.Usage does.
+type counter interface {
+	Reserve(bytes int64) error
+	Keep()
+	Grow(bytes int64)
+	Release(bytes int64)
+}
+
+// allocObject makes a variable for an object that spills; mem counts its bytes.
+func (d *Datum) allocObject(n *node, mem accel.Memory, bytes int64) (unsafe.Pointer, error) {
+	if n.id != 0 {
+		return nil, fmt.Errorf("datamgr: %s has no place for values of type %v: they are in main memory only", n.mem.Name(), d.object.Type)
+	}
+	if mem == n.mem {
+		n.giveBack(bytes - (mem.Capacity() - mem.Allocated()))
+	}
+	if c, ok := mem.(counter); ok {
+		if err := c.Reserve(bytes); err != nil {
+			return nil, err
+		}
+		c.Keep()
+	}
+	return d.object.New(), nil
+}
+
+// freeObject undoes allocObject.
+func (d *Datum) freeObject(mem accel.Memory, bytes int64) {
+	if c, ok := mem.(counter); ok {
+		c.Release(bytes)
 	}
 }

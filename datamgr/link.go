@@ -137,6 +137,9 @@ func (d *Datum) stops(a, b *node) bool {
 // error is a *accel.LostError when a device is lost, and else says that this copy
 // failed.
 func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
+	if dst.d.object != nil {
+		return g.moveObject(dst, src)
+	}
 	if dst.node.id == 0 && src.node.id == 0 {
 		done := g.watch(dst.node, src.node, dst.d)
 		copyBox(dst, src, box, size)
@@ -149,6 +152,55 @@ func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
 	}
 	c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
 	return g.travel(dst.node, src.node, dst.d, &c)
+}
+
+// moveObject copies an object from one instance to another. One of the two may be on the
+// disk. They are pinned, and nothing else writes either.
+func (g *Registry) moveObject(dst, src *instance) error {
+	d := dst.d
+	o := d.object
+	switch {
+	case src.node.id != 0:
+		data := make([]byte, o.packed)
+		if err := g.travel(dst.node, src.node, d, bytesTo(unsafe.Pointer(unsafe.SliceData(data)), src.ptr, o.packed)); err != nil {
+			return err
+		}
+		o.Assign(dst.ptr, o.New())
+		return o.call("unpack", func() error { return o.Unpack(dst.ptr, data) })
+	case dst.node.id == 0:
+		o.Assign(dst.ptr, o.New())
+		return o.duplicate(dst.ptr, src.ptr)
+	}
+	data, err := o.bytes(src.ptr)
+	if err != nil {
+		return err
+	}
+	n := int64(len(data))
+	if n > dst.bytes {
+		at, err := dst.node.mem.Alloc(n)
+		if err != nil {
+			return err
+		}
+		dst.node.mem.Free(dst.ptr, dst.bytes)
+		dst.ptr, dst.bytes = at, n
+	}
+	if err := g.travel(dst.node, src.node, d, bytesTo(dst.ptr, unsafe.Pointer(unsafe.SliceData(data)), n)); err != nil {
+		return err
+	}
+	o.packed = n
+	if o.Size == nil {
+		o.size.Store(max(n, int64(o.Type.Size())))
+	}
+	return nil
+}
+
+// bytesTo is a copy of bytes that lie side by side.
+func bytesTo(dst, src unsafe.Pointer, bytes int64) *accel.Copy {
+	c := &accel.Copy{Dst: accel.Place{Ptr: dst}, Src: accel.Place{Ptr: src}, Bytes: bytes}
+	for k := range c.Count {
+		c.Count[k] = 1
+	}
+	return c
 }
 
 // moveBuffer is move for buffers of the same shape on different nodes.

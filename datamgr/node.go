@@ -138,6 +138,16 @@ func (n *node) makeRoom() bool {
 	return done
 }
 
+// trim evicts idle instances from main memory while objects that have grown take more than there is.
+// If it is not the caller's turn, the goroutine that looks for room does that.
+func (n *node) trim() {
+	if n.bounded && n.room() < 0 && n.tryEnter() {
+		for n.room() < 0 && n.makeRoom() {
+		}
+		n.leave()
+	}
+}
+
 // Evicted returns how often something was taken away from a node so that a task
 // had room there, and how many bytes that were.
 func (g *Registry) Evicted(node int) (times, bytes int64) {

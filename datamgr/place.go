@@ -377,6 +377,9 @@ func (d *Datum) copyLocked(f *fragment, src, dst *instance) error {
 
 // Release unpins the instances. Those that hold nothing valid are freed.
 func (p *Placement) Release() {
+	if main := p.measureObjects(); main != nil {
+		defer main.trim()
+	}
 	for _, h := range p.wrote {
 		h.d.mu.Lock()
 		h.d.writingLocked(&h.box, -1)
@@ -402,6 +405,53 @@ func (p *Placement) Release() {
 	}
 	p.freePrivate()
 	p.pins, p.at, p.wrote, p.held, p.aside, p.ranks = p.pins[:0], p.at[:0], p.wrote[:0], false, false, 0
+}
+
+// measureObjects notes the sizes of the objects that the task wrote, before it gives them back. It
+// returns main memory if there were any.
+func (p *Placement) measureObjects() (main *node) {
+	for _, h := range p.wrote {
+		o := h.d.object
+		if o == nil {
+			continue
+		}
+		for _, in := range p.pins {
+			if in.d == h.d && in.layer > 0 {
+				h.d.measure(in)
+				main = in.node
+			}
+		}
+	}
+	return main
+}
+
+// measure notes the size of the object in in, which is pinned and in main memory.
+func (d *Datum) measure(in *instance) {
+	o := d.object
+	if o.Size == nil {
+		return
+	}
+	size := int64(0)
+	if o.call("measure", func() error { size = o.Size(in.ptr); return nil }) != nil {
+		return // it keeps the size that it had
+	}
+	size = max(1, size)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o.size.Store(size)
+	if in.gone || size == in.bytes {
+		return
+	}
+	mem := in.node.mem
+	if in.outside {
+		mem = in.node.aside(d.reg)
+	}
+	c, ok := mem.(counter)
+	if !ok {
+		return
+	}
+	c.Grow(size - in.bytes)
+	in.bytes = size
 }
 
 // Buffer describes operand i of the task, whose handle is h, in b.
@@ -439,6 +489,33 @@ func (h Managed) Fill(b *iface.Buffer) {
 	if r := h.rank; r > 0 && b.Dim[r-1] <= 1 {
 		b.Stride[r-1] = 1
 	}
+}
+
+// Inside reports whether p lies in an element of h in main memory. It is false while the data has no memory
+// there, and for all of void data.
+func (h *Handle) Inside(p unsafe.Pointer) bool {
+	d := h.d
+	m := d.main.Load()
+	if m == nil || m.ptr == nil || m.node.id != 0 || d.void || d.desc.Len() == 0 || h.empty != 0 {
+		return false
+	}
+	size := int(d.desc.Elem.Size())
+	if d.object != nil {
+		size = int(d.object.Type.Size())
+	}
+	at := int(uintptr(p) - uintptr(m.ptr))
+	if at < 0 || size == 0 {
+		return false
+	}
+	at /= size
+	for k := range int(d.desc.Rank) {
+		i := at / d.stride[k]
+		if i < h.box.lo[k] || i >= h.box.hi[k] {
+			return false
+		}
+		at %= d.stride[k]
+	}
+	return d.desc.Rank > 0 || at == 0
 }
 
 // Gather copies values that are valid only in other instances to the main one, and frees
@@ -764,7 +841,7 @@ func (op Operand) On(node int) Operand {
 func (p Pin) Node() (node int, ok bool) { return int(p) - 1, p != 0 }
 
 // stays reports whether the operand is in main memory wherever the task runs.
-func (op *Operand) stays() bool { return op.Pin == Pin(1) }
+func (op *Operand) stays() bool { return op.Pin == Pin(1) || op.Handle.kind == iface.Object }
 
 // node is where a task on the given node has the operand.
 func (op *Operand) node(task int) int {

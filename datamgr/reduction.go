@@ -4,6 +4,7 @@ package datamgr
 // four reductions that every element type has.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -213,6 +214,8 @@ func (e *ReductionError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ReductionError) Unwrap() error { return e.Cause }
+
+var errExit = errors.New("the function ended its goroutine (runtime.Goexit, or t.FailNow in a test)")
 
 // guard runs a function of a reduction: its panics are errors.
 func guard(what string, r *Reduction, fn func() error) (err error) {

@@ -9,7 +9,6 @@ package datamgr
 // on its accumulator.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -217,7 +216,7 @@ func (h Managed) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 
 // newCopy makes a private copy with the initial value, and describes it in b.
 func (h *Handle) newCopy(b *iface.Buffer) (unsafe.Pointer, error) {
-	p, err := h.d.reg.mem.Alloc(h.bytes())
+	p, err := h.newMemory()
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +232,7 @@ func (h *Handle) begin(p unsafe.Pointer, b *iface.Buffer) error {
 	ok := false
 	defer func() { // the function may end the goroutine
 		if !ok {
-			h.d.reg.mem.Free(p, h.bytes())
+			h.freeMemory(p)
 		}
 	}()
 	managed(h).Own(p, b)
@@ -282,7 +281,7 @@ func (c *Contribution) Return() {
 	}
 	c.p = nil
 	if c.leaf > 0 {
-		c.h.d.reg.mem.Free(p, c.h.bytes())
+		c.h.freeMemory(p)
 		return
 	}
 	a := c.h.redux
@@ -344,7 +343,7 @@ func (h Managed) Combine(b *iface.Buffer, none []Box, all bool) error {
 	var sum iface.Buffer
 	if all {
 		h.Own(copies[0], &sum)
-		copyBuffer(b, &sum)
+		h.copyWhole(b, &sum)
 		return h.combineInto(b, copies[1:])
 	}
 	if len(none) == 0 {
@@ -417,6 +416,9 @@ func (h Managed) InitialiseAside(p *Placement, none []Box) error {
 	if err := d.allocate(); err != nil {
 		return err
 	}
+	if d.object != nil {
+		return h.initialiseObject(p)
+	}
 	if err := p.Prepare(0, []Operand{{Handle: h.Handle, Mode: modeScratch}}); err != nil {
 		return err
 	}
@@ -444,6 +446,27 @@ func (h Managed) InitialiseAside(p *Placement, none []Box) error {
 	return nil
 }
 
+// initialiseObject is InitialiseAside for an object.
+func (h Managed) initialiseObject(p *Placement) error {
+	if err := p.Prepare(0, []Operand{{Handle: h.Handle, Mode: modeW}}); err != nil {
+		return err
+	}
+	defer p.Release() // also when the function ends the goroutine
+	var b iface.Buffer
+	p.Buffer(0, h.Handle, &b)
+	h.Clear(&b)
+	return guard("initialise", h.reduce, func() error { return h.reduce.Init(&b) })
+}
+
+// copyWhole copies what src has of h to dst, or moves it if h is an object.
+func (h *Handle) copyWhole(dst, src *iface.Buffer) {
+	if o := h.d.object; o != nil {
+		o.Assign(dst.Ptr, src.Ptr)
+		return
+	}
+	copyBuffer(dst, src)
+}
+
 // copyPart copies the elements of box, in the datum's indices, between two
 // buffers that are all of h.
 func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
@@ -468,8 +491,6 @@ func (h *Handle) narrow(b *iface.Buffer, box *Box) {
 	}
 }
 
-var errExit = errors.New("the function ended its goroutine (runtime.Goexit, or t.FailNow in a test)")
-
 // Exited is the error of a function of h's reduction that ended its goroutine;
 // what is "initialise" or "combine".
 func (h Managed) Exited(what string) *ReductionError {
@@ -486,18 +507,17 @@ func (h Managed) DropContributions() {
 
 // freeCopies gives the memory of copies and of a tree back.
 func (h *Handle) freeCopies(copies []unsafe.Pointer, t *reduxTree) {
-	mem, bytes := h.d.reg.mem, h.bytes()
 	for _, p := range copies {
-		mem.Free(p, bytes)
+		h.freeMemory(p)
 	}
 	if t == nil {
 		return
 	}
 	for _, p := range t.spare {
-		mem.Free(p, bytes)
+		h.freeMemory(p)
 	}
 	for _, p := range t.nodes {
-		mem.Free(p, bytes)
+		h.freeMemory(p)
 	}
 }
 
@@ -553,7 +573,7 @@ func (c *Contribution) Take(b *iface.Buffer) error {
 	a.mu.Unlock()
 	if p == nil {
 		var err error
-		if p, err = h.d.reg.mem.Alloc(h.bytes()); err != nil {
+		if p, err = h.newMemory(); err != nil {
 			return err
 		}
 	}

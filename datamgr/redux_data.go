@@ -45,7 +45,7 @@ func (h *Handle) newContribution() *Handle {
 	for k := range int(h.rank) {
 		desc.Dim[k] = h.dim(k)
 	}
-	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc)}
+	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc), object: newObject(managed(h).Object())}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	d.stride = (&Spec{LD: max(1, desc.Dim[max(0, int(desc.Rank)-1)])}).strides(&desc)
 	d.state.Store(uint32(stateLazy | stateNodes))
@@ -212,7 +212,7 @@ func (h Managed) CombineData(p *Placement, none []Box, all bool) error {
 	switch {
 	case all:
 		err = h.apply(p, Operand{Handle: h.Handle, Mode: modeW}, cs[0], func(into, from *iface.Buffer) error {
-			copyBuffer(into, from)
+			h.copyWhole(into, from)
 			return nil
 		})
 		cs = cs[1:]

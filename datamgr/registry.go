@@ -110,7 +110,12 @@ type Spec struct {
 	// InParts: what RegisterFilled is given may be called for some elements at a time,
 	// in any shape. So it is where main memory is bounded, and data does not fit.
 	InParts bool
-	Site    *Site // where the program does it, for messages; may be nil
+	// NoCache gives the memory of copies on devices back to the device as soon as they are evicted; memory of other
+	// data is kept for copies of the same size, as a driver takes long to allocate.
+	NoCache bool
+	// Object says how the value is handled; only data of kind Object has it. The runtime owns the value.
+	Object *Object
+	Site   *Site // where the program does it, for messages; may be nil
 }
 
 // Extent returns how many elements of Home the data takes, from the first to the last.
@@ -146,7 +151,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void}
+	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object)}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	d.stride = s.strides(&desc)
 	f := newFragment(d, d.box)
@@ -183,7 +188,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		d.state.Store(uint32(stateLazy))
 		f.why = NeverWritten
 	}
-	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 {
+	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 && (d.object == nil || d.spills()) {
 		d.setState(stateNodes)
 	}
 	var at *home
@@ -310,6 +315,14 @@ func (s *Spec) desc() (iface.Desc, error) {
 		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
 			return fail("%v without an element type", s.Kind)
 		}
+	case iface.Object:
+		d.Elem = iface.NoElem
+		if err := s.Object.check(); err != nil {
+			return d, err
+		}
+		if s.Home != nil {
+			return fail("an object is in memory of the runtime, and got memory of the program")
+		}
 	case iface.Void:
 		d.Elem = iface.NoElem
 		if s.Home != nil || s.Reduce != nil {
@@ -317,6 +330,9 @@ func (s *Spec) desc() (iface.Desc, error) {
 		}
 	default:
 		return fail("data of unknown kind %d", s.Kind)
+	}
+	if s.Object != nil && s.Kind != iface.Object {
+		return fail("%v has elements and no Object, which is for data of a Go type", s.Kind)
 	}
 	if len(s.Dims) != int(d.Rank) {
 		return fail("%v has %d sizes, and got %d", s.Kind, d.Rank, len(s.Dims))

@@ -127,6 +127,8 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 		return fail(fmt.Sprintf("%s cannot be acquired as %v; use R, W or RW", describe(h), mode))
 	case h.ReadOnly() && mode != iface.R:
 		return nil, &ReadOnlyError{Handle: h, Mode: mode}
+	case isObjectHandle(h) && o.Node > 0:
+		return fail(fmt.Sprintf("%s cannot be acquired on a device: values of Go types are in main memory only", describe(h)))
 	case o.Partial && mode != iface.R:
 		return fail(fmt.Sprintf("%s cannot be acquired in part as %v; use R", describe(h), mode))
 	}
@@ -255,7 +257,11 @@ func (h *releaser) grant(t *task) {
 	if !bytes {
 		a.buf.Desc = a.h.Desc()
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
-		zero(&a.buf)
+		if isObjectHandle(a.h) {
+			managed(a.h).Clear(&a.buf)
+		} else {
+			zero(&a.buf)
+		}
 	}
 	sub := h.rt.reg.Lock()
 	h.rt.held = append(h.rt.held, a)

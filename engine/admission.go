@@ -554,15 +554,19 @@ func (rt *Runtime) checkApart(s *TaskSpec) error {
 		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and one of them only is pinned to main memory; pin both, or none", describe(a.Handle), describe(b.Handle))}
 }
 
-// pinned reports whether an operand has a node of its own.
+// pinned reports whether an operand has a node of its own: all objects have main memory.
 func pinned(s *TaskSpec) bool {
-	return slices.ContainsFunc(s.Operands, func(op Operand) bool { return op.Pin != 0 })
+	return slices.ContainsFunc(s.Operands, func(op Operand) bool { return op.Pin != 0 || isObjectHandle(op.Handle) })
 }
 
 // takes reports whether the worker can use the operands where they are pinned.
 func (w *worker) takes(s *TaskSpec) bool {
 	for i := range s.Operands {
 		switch n, ok := s.Operands[i].Pin.Node(); {
+		case isObjectHandle(s.Operands[i].Handle):
+			if w.node != 0 || w.arch != cpuArch || n > 0 {
+				return false
+			}
 		case !ok || n == w.node:
 		case n > 0, w.arch != cpuArch && !slices.Contains(s.Codelet.FromMain, i):
 			return false
@@ -573,6 +577,9 @@ func (w *worker) takes(s *TaskSpec) bool {
 
 func (rt *Runtime) pinError(s *TaskSpec) error {
 	for i := range s.Operands {
+		if op := &s.Operands[i]; isObjectHandle(op.Handle) {
+			return &ObjectPlaceError{Operand: i, Handle: op.Handle, Codelet: s.Codelet}
+		}
 		if n, ok := s.Operands[i].Pin.Node(); ok {
 			return &PinError{Operand: i, Node: rt.Nodes()[n], Codelet: s.Codelet}
 		}

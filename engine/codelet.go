@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -167,6 +168,8 @@ type OperandType struct {
 	// Param is a letter for the element type: operands with the same letter have the
 	// same element type, and arguments with it fit into that. 0: none.
 	Param byte
+	// Object is the Go type of the value of an operand of kind Object; nil: any.
+	Object reflect.Type
 }
 
 // ArgType declares a scalar argument.
@@ -232,7 +235,8 @@ func (c *Codelet) checkTypes(ops []Operand, args []iface.Scalar) error {
 	}
 	var params elemParams
 	for i := range ops {
-		if k, e := ops[i].Handle.Type(); !ts.Operands[i].admits(k, e, &params) {
+		k, e := ops[i].Handle.Type()
+		if !ts.Operands[i].admits(k, e, &params) || k == iface.Object && !ts.Operands[i].takesObject(ops[i].Handle) {
 			return c.operandError(i, ops[i].Handle, k, e, &params)
 		}
 	}
@@ -247,7 +251,7 @@ func (c *Codelet) checkBuffers(bufs []*iface.Buffer, args []iface.Scalar) error 
 	}
 	var params elemParams
 	for i, b := range bufs {
-		if !ts.Operands[i].admits(b.Kind, b.Elem, &params) {
+		if !ts.Operands[i].admits(b.Kind, b.Elem, &params) || ts.Operands[i].Object != nil { // without a handle the type is not known
 			return c.operandError(i, nil, b.Kind, b.Elem, &params)
 		}
 	}
@@ -268,6 +272,11 @@ func (d *OperandType) admits(k iface.Kind, e iface.Elem, params *elemParams) boo
 		return *p == e
 	}
 	return true
+}
+
+// takesObject reports whether the operand may be h, an object.
+func (d *OperandType) takesObject(h *datamgr.Handle) bool {
+	return d.Object == nil || d.Object == objectType(h)
 }
 
 // at returns the place of a letter; all that are no letters from A to Z share one.
@@ -346,6 +355,8 @@ func (c *Codelet) operandError(i int, h *datamgr.Handle, k iface.Kind, e iface.E
 	}
 	text := d.Kinds.String()
 	switch {
+	case d.Object != nil:
+		text = fmt.Sprintf("Value[%v]", d.Object)
 	case want == iface.NoElem:
 	case d.Kinds != 0 && d.Kinds&(d.Kinds-1) == 0: // one kind
 		text = fmt.Sprintf("%v[%v]", d.Kinds, want)
@@ -385,10 +396,28 @@ func describe(h *datamgr.Handle) string {
 		return "data"
 	}
 	d := h.Desc()
-	if n := h.Name(); n != "" {
-		return fmt.Sprintf("`%s` (%v)", n, &d)
+	text := d.String()
+	if t := objectType(h); t != nil {
+		text = fmt.Sprintf("Value[%v]", t)
 	}
-	return d.String()
+	if n := h.Name(); n != "" {
+		return fmt.Sprintf("`%s` (%s)", n, text)
+	}
+	return text
+}
+
+// objectType is the type of the value of h; nil if it is no object.
+func objectType(h *datamgr.Handle) reflect.Type {
+	if h == nil || !isObjectHandle(h) {
+		return nil
+	}
+	return managed(h).Object().Type
+}
+
+// isObjectHandle reports whether h is the handle of an object.
+func isObjectHandle(h *datamgr.Handle) bool {
+	k, _ := h.Type()
+	return k == iface.Object
 }
 
 var scalarNames = [...]string{iface.NoScalar: "no value", iface.IntScalar: "an integer", iface.FloatScalar: "a number", iface.BoolScalar: "a truth value", iface.StringScalar: "a string"}

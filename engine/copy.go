@@ -33,6 +33,9 @@ var (
 		datamgr.CopyBuffer(dst, src)
 		return nil
 	}}}
+	copyObject = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, CPU: []Impl{func(c *TaskContext) error {
+		return managed(c.t.operands()[0].Handle).CopyObject(c.Buffer(0), c.Buffer(1))
+	}}}
 	// copySelf copies data to itself: it has its place in the order, no more.
 	copySelf = &Codelet{Name: "copy", Kernel: ownKernel, Modes: []iface.AccessMode{iface.RW}, Pure: true, CPU: []Impl{func(*TaskContext) error { return nil }}}
 )
@@ -53,6 +56,8 @@ func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
 	s := &TaskSpec{Codelet: copyCodelet, Operands: []Operand{{Handle: dst, Mode: iface.W}, {Handle: src, Mode: iface.R}},
 		Name: o.Name, Priority: o.Priority, After: o.After, Unordered: o.Unordered, Origin: o.Origin}
 	switch {
+	case isObjectHandle(dst) && !dst.Same(src):
+		s.Codelet = copyObject
 	case dst.Same(src):
 		s.Codelet, s.Operands = copySelf, []Operand{{Handle: dst, Mode: iface.RW}}
 	case dst.Overlaps(src):
@@ -110,6 +115,12 @@ func checkCopy(dst, src *datamgr.Handle) error {
 	case a.Kind == iface.Void || b.Kind == iface.Void:
 		return &ShapeError{Message: "void data has no elements to copy", Operands: []int{0, 1}, Details: []string{a.String(), b.String()},
 			Help: "submit a task without a kernel for its place in the order"}
+	case objectType(dst) != objectType(src):
+		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: they have values of different types", describe(src), describe(dst)), Operands: []int{0, 1},
+			Details: []string{describe(dst), describe(src)}}
+	case isObjectHandle(dst) && !copyable(dst):
+		return &ShapeError{Message: fmt.Sprintf("cannot copy %s: nothing says how to copy such a value", describe(src)), Operands: []int{0, 1},
+			Details: []string{describe(dst), describe(src)}, Help: "register it with an Interface that has Copy, or Pack and Unpack, or give its type a method Clone"}
 	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim && !dst.Resizable() && !src.Resizable():
 		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
 			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
@@ -124,7 +135,7 @@ func checkCopy(dst, src *datamgr.Handle) error {
 // header, and then the elements, little-endian, the last index fastest. Its place in the
 // order is that of the call, as with Acquire in mode R, and so are its errors; void data is a *ModeError.
 // It waits for the tasks before it that write h, and must not be called in a kernel.
-// The bytes are the caller's.
+// The bytes are the caller's. Of a Value they are what its Pack returns, without a header.
 func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte, error) {
 	if err := j.packable(h, iface.R); err != nil {
 		return nil, err
@@ -133,7 +144,12 @@ func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	b, err := format.Append(nil, a.Buffer())
+	var b []byte
+	if isObjectHandle(h) {
+		b, err = managed(h).PackObject(a.Buffer())
+	} else {
+		b, err = format.Append(nil, a.Buffer())
+	}
 	if e := a.Release(); err == nil {
 		err = e
 	}
@@ -149,6 +165,9 @@ func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte,
 func (j *Job) Unpack(ctx context.Context, h *datamgr.Handle, data []byte, at ...*Site) error {
 	if err := j.packable(h, iface.W); err != nil {
 		return err
+	}
+	if isObjectHandle(h) {
+		return j.unpackObject(ctx, h, data, at)
 	}
 	d := h.Desc()
 	want := format.Want{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape()}
@@ -188,6 +207,9 @@ func (j *Job) packable(h *datamgr.Handle, mode iface.AccessMode) error {
 		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "there is nothing to pack: " + describe(h) + " has no elements"}
 	case j.rt.opt.Plan != nil:
 		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "a plan has no values to pack"}
+	case isObjectHandle(h) && managed(h).Object().Pack == nil:
+		return &ModeError{Handle: h, Mode: mode, Other: -1,
+			Message: fmt.Sprintf("nothing says how to pack %s: register it with an Interface that has Pack and Unpack, or give its type MarshalBinary and UnmarshalBinary", describe(h))}
 	}
 	return nil
 }
@@ -211,6 +233,9 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	}
 	if h.Resizable() {
 		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: describe(h) + " has a capacity, and its size may change; copy it, by Job.Copy"}
+	}
+	if isObjectHandle(h) {
+		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: describe(h) + " cannot share its value with a duplicate: register another value and copy it, by Job.Copy"}
 	}
 	rt := j.rt
 	u, err := rt.reg.NewDuplicate(h, first(at))

@@ -69,7 +69,7 @@ func (rt *Runtime) RegisterLike(h *datamgr.Handle, s DataSpec) (*datamgr.Handle,
 		return nil, &ModeError{Other: -1, Message: "no data to register alike: the handle is nil"}
 	}
 	d := h.Desc()
-	s.Kind, s.Elem, s.Dims = d.Kind, d.Elem, d.Shape()
+	s.Kind, s.Elem, s.Dims, s.Object = d.Kind, d.Elem, d.Shape(), managed(h).Object()
 	if h.Resizable() && h.Parent() == nil {
 		s.Capacity = d.Shape()
 	}
@@ -201,6 +201,14 @@ type dataOptions struct {
 	spec    DataSpec
 	fill    goScalar
 	reduces iface.Elem // the element type that spec.Reduce is for, if for one only
+	object  objectOptions
+}
+
+// objectOptions is what options of a Value say.
+type objectOptions struct {
+	iface   any          // an Interface[T]
+	of      reflect.Type // T of the Interface
+	reduces reflect.Type // T of ReduceValue
 }
 
 type dataOptionFunc func(*dataOptions)
@@ -515,7 +523,7 @@ func typeText(k iface.Kind, e iface.Elem) string {
 	return fmt.Sprintf("%s[%v]", names[k], e.GoType())
 }
 
-// Typed is implemented by Vector, Matrix, Block, Tensor and Variable; P is the type itself.
+// Typed is implemented by Vector, Matrix, Block, Tensor, Variable and Value; P is the type itself.
 type Typed[P any] interface {
 	Data
 	of(h *datamgr.Handle) (P, error)
@@ -701,10 +709,12 @@ func acquire[D any](ctx context.Context, j *Job, h *datamgr.Handle, mode iface.A
 	return got, nil
 }
 
+var errPlanValue = errors.New("engine: a plan runs no tasks, so data has no values to look at")
+
 // valueOf acquires h, R, and returns a copy of it as get makes it.
 func valueOf[D any](ctx context.Context, j *Job, h *datamgr.Handle, wrong error, get func(b *iface.Buffer) D) (v D, err error) {
 	if j.rt.opt.Plan != nil {
-		return v, errors.New("engine: a plan runs no tasks, so data has no values to look at")
+		return v, errPlanValue
 	}
 	a, err := acquire(ctx, j, h, iface.R, wrong, get)
 	if err != nil {

@@ -534,3 +534,62 @@ func ignored(err error, expected bool) error {
 	}
 	return err
 }
+
+// TestInside asks for every element of a matrix with gaps, and of what lies between, whether it lies in parts of it.
+func TestInside(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1})
+	const rows, cols, stride = 3, 4, 6
+	mem := make([]int32, rows*stride+8)
+	m := got(NewMatrix(rt, mem[4:], rows, cols, Stride(stride)))(t)
+	tiles := got(m.Partition(filter.Tiles(3, 2, 0)))(t)
+	columns := got(m.Slices(filter.Pick(1)))(t)
+	for at := range mem {
+		i, k := (at-4)/stride, (at-4)%stride
+		in := at >= 4 && i < rows && k < cols
+		p := unsafe.Add(unsafe.Pointer(&mem[at]), at%4)
+		if m.Inside(p) != in {
+			t.Errorf("the matrix has %d: %v", at, !in)
+		}
+		for r := range rows {
+			for c := range cols {
+				if got := tiles.At(r, c/2).Inside(p); got != (in && i == r && k/2 == c/2) {
+					t.Errorf("tile %d, %d has %d: %v", r, c/2, at, got)
+				}
+				if got := columns.At(c).Inside(p); got != (in && k == c) {
+					t.Errorf("column %d has %d: %v", c, at, got)
+				}
+			}
+		}
+	}
+	later := got(MakeVector[int32](rt, 3))(t)
+	if later.Inside(unsafe.Pointer(&mem[0])) {
+		t.Error("a vector without memory")
+	}
+	v := got(NewValue(rt, [2]string{}))(t)
+	a := got(v.Acquire(context.Background(), j, iface.R))(t)
+	if !v.Inside(unsafe.Pointer(&a.Data()[1])) || v.Inside(unsafe.Pointer(&mem[0])) {
+		t.Error("of a value")
+	}
+	must(t, a.Release())
+}
+
+// TestNoCache: memory of a copy that is evicted goes back to the device.
+func TestNoCache(t *testing.T) {
+	for _, noCache := range []bool{false, true} {
+		devices := simulated(1<<20, 1)
+		rt, j := start(t, Options{Workers: 1, Devices: devices})
+		h := must1(rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{100}, NoCache: noCache}))(t)
+		must(t, j.Go(func(x []int64) { x[99] = 5 }, W(h), Node(1)))
+		must(t, j.Wait(context.Background()))
+		if n := devices[0].Memory().Allocated(); n != 800 {
+			t.Errorf("%d bytes", n)
+		}
+		must1(j.Evict(h, 1))(t)
+		if n := devices[0].Memory().Allocated(); (n == 0) != noCache {
+			t.Errorf("NoCache %v: %d bytes are left", noCache, n)
+		}
+		if x := got(got(As[Vector[int64]](h))(t).Value(context.Background(), j))(t); x[99] != 5 {
+			t.Error(x)
+		}
+	}
+}

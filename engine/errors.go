@@ -700,3 +700,17 @@ func (e *taskEnd) lose(f *failure) {
 		e.err = f.err()
 	}
 }
+
+// ObjectPlaceError says that a task has a Value, which is in main memory only, and that no worker there
+// may run it: its codelet has implementations for devices only, or the task is for workers of a device.
+// Nothing was submitted.
+type ObjectPlaceError struct {
+	Codelet *Codelet
+	Operand int             // place in TaskSpec.Operands
+	Handle  *datamgr.Handle // of that operand
+}
+
+func (e *ObjectPlaceError) Error() string {
+	return fmt.Sprintf("operand %d of %s is %s, which is in main memory only, and no worker there may run the task: give the codelet an implementation in CPU, and let CPU workers run the task",
+		e.Operand, e.Codelet.Name, describe(e.Handle))
+}

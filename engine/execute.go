@@ -166,6 +166,15 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	return err
 }
 
+// measureObjects notes the footprints of the values that t, whose kernel is about to start, reads.
+func (w *worker) measureObjects(t *task) {
+	for i, op := range t.operands() {
+		if op.Mode.Reads() && isObjectHandle(op.Handle) {
+			managed(op.Handle).Measure(w.tc.Buffer(i))
+		}
+	}
+}
+
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {
 	rt, j, a := w.rt, t.job, &w.tally
@@ -184,6 +193,9 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	}
 	if told {
 		w.laneTaskStarted(t)
+	}
+	if rt.models.active.Load() {
+		w.measureObjects(t)
 	}
 	start, paused := time.Since(rt.began), w.paused
 	err := w.call(t, fn)

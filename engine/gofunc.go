@@ -40,8 +40,9 @@ const (
 // goParam is a parameter of a goFunc.
 type goParam struct {
 	FuncParam
-	class class
-	kind  reflect.Kind // of a scalar
+	class  class
+	kind   reflect.Kind // of a scalar
+	object reflect.Type // of an object: the type of its value
 }
 
 var (
@@ -57,12 +58,24 @@ type kernelData interface {
 }
 
 func (m Mat[T]) param() (goParam, reflect.Type) {
-	return goParam{FuncParam{Kinds: Kinds(iface.Matrix), Elem: iface.ElemOf[T]()}, classMat, 0}, reflect.TypeFor[Mat[T]]()
+	return goParam{FuncParam{Kinds: Kinds(iface.Matrix), Elem: iface.ElemOf[T]()}, classMat, 0, nil}, reflect.TypeFor[Mat[T]]()
 }
 
 func (b Buffer[T]) param() (goParam, reflect.Type) {
 	all := Kinds(iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor)
-	return goParam{FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, classBuffer, 0}, reflect.TypeFor[Buffer[T]]()
+	return goParam{FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, classBuffer, 0, nil}, reflect.TypeFor[Buffer[T]]()
+}
+
+// isObject reports whether a kernel's *T, with T being t, is a Value: numbers are elements of data, and handles
+// and contexts are no values.
+func isObject(t reflect.Type) bool {
+	switch k := t.Kind(); {
+	case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
+		return false
+	case t == typeTaskContext.Elem() || t == typeContext || t.Implements(reflect.TypeFor[Data]()) || t.Implements(reflect.TypeFor[kernelData]()):
+		return false
+	}
+	return true
 }
 
 // paramOf returns what a parameter of type t takes; false: no kernel has such a one.
@@ -70,7 +83,7 @@ func paramOf(t reflect.Type) (goParam, bool) {
 	k := t.Kind()
 	elem := func() iface.Elem { return iface.ElemOfKind(t.Elem().Kind()) }
 	scalar := func(s iface.ScalarKind, e iface.Elem) (goParam, bool) {
-		return goParam{FuncParam{Elem: e, Scalar: s}, classScalar, k}, true
+		return goParam{FuncParam{Elem: e, Scalar: s}, classScalar, k, nil}, true
 	}
 	switch {
 	case t == typeContext:
@@ -78,9 +91,11 @@ func paramOf(t reflect.Type) (goParam, bool) {
 	case t == typeTaskContext:
 		return goParam{class: classPointer}, true
 	case k == reflect.Slice && elem() != iface.NoElem:
-		return goParam{FuncParam{Kinds: Kinds(iface.Vector), Elem: elem()}, classSlice, 0}, true
+		return goParam{FuncParam{Kinds: Kinds(iface.Vector), Elem: elem()}, classSlice, 0, nil}, true
 	case k == reflect.Pointer && elem() != iface.NoElem:
-		return goParam{FuncParam{Kinds: Kinds(iface.Variable), Elem: elem()}, classPointer, 0}, true
+		return goParam{FuncParam{Kinds: Kinds(iface.Variable), Elem: elem()}, classPointer, 0, nil}, true
+	case k == reflect.Pointer && isObject(t.Elem()):
+		return goParam{FuncParam{Kinds: Kinds(iface.Object)}, classPointer, 0, t.Elem()}, true
 	case k == reflect.Struct:
 		if d, ok := reflect.Zero(t).Interface().(kernelData); ok {
 			p, is := d.param()
@@ -109,11 +124,12 @@ func paramOf(t reflect.Type) (goParam, bool) {
 // FuncParamOf returns what a parameter of type t takes of a task: []T a vector, *T a
 // variable, Mat[T] a matrix, Buffer[T] data of any kind, T being a type with the
 // underlying type of an element; numbers, bools and strings, and types made of them,
-// scalar arguments. ok is false for types that kernels cannot take, and for
-// context.Context and *TaskContext, which get nothing.
+// scalar arguments. ok is false for types that kernels cannot take, for
+// context.Context and *TaskContext, which get nothing, and for *T that takes a Value[T], as
+// scripts have no such data.
 func FuncParamOf(t reflect.Type) (p FuncParam, ok bool) {
 	q, ok := paramOf(t)
-	return q.FuncParam, ok && q.FuncParam != FuncParam{}
+	return q.FuncParam, ok && q.FuncParam != FuncParam{} && q.object == nil
 }
 
 // goFunc is a Go function, or all functions of a type that are the same code, as a
@@ -261,7 +277,7 @@ func (f *goFunc) declare() *Types {
 	for _, p := range f.params[f.first:] {
 		switch {
 		case p.Kinds != 0:
-			ts.Operands = append(ts.Operands, OperandType{Kinds: p.Kinds, Elem: p.Elem})
+			ts.Operands = append(ts.Operands, OperandType{Kinds: p.Kinds, Elem: p.Elem, Object: p.object})
 		case p.Elem != iface.NoElem:
 			ts.Args = append(ts.Args, ArgType{Elem: p.Elem})
 		default:
@@ -300,7 +316,11 @@ func (f *goFunc) check(c *TaskContext) error {
 		if at >= c.NumBuffers() {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run without operand %d", f.name, f.typ, at)}
 		}
-		if b := c.Buffer(at); b.Elem != p.Elem || !p.Kinds.Has(b.Kind) {
+		b := c.Buffer(at)
+		if p.object != nil && b.Kind == iface.Object && objectType(c.t.operands()[at].Handle) == p.object {
+			continue
+		}
+		if b.Elem != p.Elem || !p.Kinds.Has(b.Kind) || p.object != nil {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run with a %s as operand %d, and takes a %s; let the codelet have the Types of Func", f.name, f.typ, typeText(b.Kind, b.Elem), at, p.handles())}
 		}
 	}
@@ -335,7 +355,7 @@ func isFunc(fn any) error {
 
 // Func makes a codelet of Go functions, which are its implementations for the CPU and
 // have parameters of the same types. Their parameters, in order, are the arguments of a
-// task: []T is a vector, *T a variable, Mat[T] a matrix, Buffer[T] data of any kind;
+// task: []T is a vector, *T a variable or a Value[T], Mat[T] a matrix, Buffer[T] data of any kind;
 // numbers, bools and strings are scalar arguments. A context.Context or *TaskContext may
 // come first, and an error may be returned. A function whose only parameter is a
 // *TaskContext accepts any arguments.
@@ -380,7 +400,7 @@ func sameParams(a, b *goFunc) bool {
 		return false
 	}
 	for i := range pa {
-		if pa[i].FuncParam != pb[i].FuncParam {
+		if pa[i].FuncParam != pb[i].FuncParam || pa[i].object != pb[i].object {
 			return false
 		}
 	}
@@ -509,6 +529,9 @@ func addGoFunc(fn *funcValue) (*Codelet, error) {
 
 // handles lists the types of handles that p takes: "Vector[float64]".
 func (p *goParam) handles() string {
+	if p.object != nil {
+		return fmt.Sprintf("Value[%v]", p.object)
+	}
 	text := ""
 	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Variable} {
 		if p.Kinds.Has(k) {
@@ -524,6 +547,9 @@ func (p *goParam) handles() string {
 // help says what to do about data of kind k with elements of type e for p, which has the
 // type t in Go.
 func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
+	if k == iface.Object {
+		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter a pointer to the type of the value", t, p.handles())
+	}
 	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]", iface.Tensor: "engine.Buffer[%v]"}[k]
 	if want == "" {
 		return fmt.Sprintf("the parameter, of type %v, takes a %s", t, p.handles())

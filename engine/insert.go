@@ -61,7 +61,7 @@ type (
 // fn is the function, or a *Codelet, such as one made by Func. args are its arguments, in
 // the order of its parameters: data with its access mode, R(x) or RW(y), and numbers,
 // bools and strings as they are. A vector arrives as []T, a variable as *T, a matrix as
-// Mat[T], and all of them as Buffer[T] where the parameter is that. An int is fine for a
+// Mat[T], and all of them as Buffer[T] where the parameter is that; a Value[T] arrives as *T. An int is fine for a
 // float64, as is any number for a parameter whose type can hold it. A context.Context or
 // a *TaskContext may be the function's first parameter, for which nothing is given; a
 // function with no other parameter than the *TaskContext is given anything. An error that
@@ -412,7 +412,10 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 			case p.Kinds == 0:
 				return fail("is data, and the parameter is of type %v: pass a value", c.fn.typ.In(n-1+c.fn.first))
 			default:
-				if k, el := h.Type(); !p.Kinds.Has(k) || el != p.Elem {
+				if k, el := h.Type(); !p.Kinds.Has(k) || el != p.Elem || p.object != objectType(h) {
+					if k == iface.Object {
+						return fail("is %s; %s", describe(h), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))
+					}
 					return fail("is %s, a %s; %s", describe(h), typeText(k, el), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))
 				}
 			}
@@ -426,7 +429,10 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 		case t.Implements(typeData):
 			return fail("is data, of type %v, without its access mode: write engine.R(x), engine.W(x), engine.RW(x) or another mode", t)
 		case !isScalar(t):
-			if d, ok := paramOf(t); ok && d.Kinds != 0 {
+			if d, ok := paramOf(t); ok && d.Kinds != 0 && (d.object == nil || p != nil && p.object == d.object) {
+				if d.object != nil {
+					return fail("is a pointer, of type %v, to a value that is not registered: register the value once, as by engine.NewValue(rt, v), and pass the handle with its mode, engine.RW(x)", t)
+				}
 				return fail("is memory, of type %v, that is not registered: register it once, as by engine.NewVector(rt, s), and pass the handle with its mode, engine.RW(x)", t)
 			}
 			return fail("is of type %v; a task takes data, as by engine.R(x), numbers, bools and strings; a kernel that is a closure can use anything else", t)

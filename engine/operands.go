@@ -21,9 +21,14 @@ func (w *worker) nodeFor(op *Operand) int {
 
 // preparePrivate makes operand i, SCRATCH, the worker's k-th private memory.
 func (w *worker) preparePrivate(k, i int, op *Operand) error {
-	p, err := w.workspace(k, op.Handle)
-	if err != nil {
-		return err
+	var p unsafe.Pointer
+	if objectType(op.Handle) != nil {
+		p = managed(op.Handle).Scratch()
+	} else {
+		var err error
+		if p, err = w.workspace(k, op.Handle); err != nil {
+			return err
+		}
 	}
 	managed(op.Handle).Own(p, &w.tc.bufs[i])
 	w.tc.set[i] = true

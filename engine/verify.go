@@ -194,7 +194,8 @@ func (w *watch) keepFirst() {
 // parallel task meet once.
 func (w *watch) repeatable() bool {
 	c := w.c.t.codelet
-	return c.Pure && (c.Traits == nil || c.Traits.Parallel == Single)
+	return c.Pure && (c.Traits == nil || c.Traits.Parallel == Single) &&
+		!slices.ContainsFunc(w.ops, func(o watched) bool { return o.buf.Kind == iface.Object }) // its value is not put back
 }
 
 // unset reports whether some operand has content that means nothing.

@@ -22,9 +22,10 @@ const (
 	Void   // no bytes: ordering only
 	Block  // three indices
 	Tensor // four indices
+	Object // a value of a Go type, which has no elements to look at
 )
 
-var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor"}
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor", "object"}
 
 // String returns the name of k in the language.
 func (k Kind) String() string {
@@ -100,7 +101,7 @@ func (d *Desc) Number() (base int, step [MaxRank]int) {
 	return d.Base, step
 }
 
-// Len returns the number of elements: 1 for a variable, 0 for void.
+// Len returns the number of elements: 1 for a variable and an object, 0 for void.
 func (d *Desc) Len() int {
 	if d.Kind == Void {
 		return 0
@@ -121,8 +122,8 @@ func (d *Desc) Shape() []int { return append([]int(nil), d.Dim[:d.Rank]...) }
 // String describes d for messages: "vector[f32] of 8", "matrix[f64] 2 x 3".
 func (d *Desc) String() string {
 	switch d.Kind {
-	case Void:
-		return "void"
+	case Void, Object:
+		return d.Kind.String()
 	case Variable:
 		return fmt.Sprintf("variable[%v]", d.Elem)
 	case Vector:

@@ -44,6 +44,9 @@ func (m *Model) footprint(c *Call, size float64, params []float64) Footprint {
 		for _, n := range d.Dim[:d.Rank] {
 			h.word(uint64(n))
 		}
+		if d.Kind == iface.Object { // what the interface of its type says
+			h.word(uint64(d.Base))
+		}
 	}
 	m.eachArg(c, func(i int, s iface.Scalar) {
 		h.word(uint64(i)<<8 | uint64(s.Kind()))
