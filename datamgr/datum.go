@@ -39,6 +39,7 @@ type Datum struct {
 	void   bool
 	// memory of its copies is not kept for others
 	noCache bool
+	layout  *Layout // of several arrays, or nil
 	object  *object // how its value is handled, if that is of a Go type; else nil
 	// it is one of a reduction, and no data of the program
 	contribution bool

@@ -22,6 +22,7 @@
 //   - [View] has the parts of a handle: Parts, or Part by index;
 //   - [Operand] is a handle with its access mode, [Presence] what a memory has of it;
 //   - [ReductionError] says which function of a reduction failed;
+//   - [Layout] says where each [Array] lies in data of several arrays;
 //   - [Object] says how values of a Go type are handled, and [ObjectError] which of its functions failed.
 //
 // Their methods are safe for concurrent use. A Handle may be kept for ever; calls with

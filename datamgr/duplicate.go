@@ -41,7 +41,7 @@ func (u *Duplicate) Alias() *Handle { return u.alias }
 // NewDuplicate makes a datum that can become a duplicate of h.
 func (g *Registry) NewDuplicate(h *Handle, site *Site) (*Duplicate, error) {
 	d := h.Desc()
-	c, err := g.Register(&Spec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: h.Name(), ReadOnly: true, Site: site})
+	c, err := g.Register(&Spec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: h.Name(), ReadOnly: true, Site: site, Layout: managed(h).Layout()})
 	if err != nil {
 		return nil, err
 	}

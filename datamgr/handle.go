@@ -597,6 +597,9 @@ func (h Managed) Object() *Object {
 	return nil
 }
 
+// Layout returns the layout of h, if it is of kind Arrays; else nil.
+func (h Managed) Layout() *Layout { return h.d.layout }
+
 // CopyObject copies the value of an object, both buffers being of objects of its type, by Copy or
 // by Pack and Unpack. The destination keeps its value after an error.
 func (h Managed) CopyObject(dst, src *iface.Buffer) error {

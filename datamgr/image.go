@@ -8,7 +8,7 @@ package datamgr
 // See ImageView for its views.
 func (g *Registry) Image(h *Handle) (*Handle, error) {
 	desc := h.Desc()
-	s := Spec{Kind: desc.Kind, Elem: desc.Elem, Dims: desc.Shape(), ReadOnly: h.readOnly, Name: h.Name(), Site: h.site, Object: managed(h).Object()}
+	s := Spec{Kind: desc.Kind, Elem: desc.Elem, Dims: desc.Shape(), ReadOnly: h.readOnly, Name: h.Name(), Site: h.site, Object: managed(h).Object(), Layout: managed(h).Layout()}
 	out, err := g.Register(&s)
 	if err != nil {
 		return nil, err

@@ -15,9 +15,13 @@ package datamgr
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // Object says how the values of a Go type are handled. It is immutable. Pointers are those of
@@ -127,4 +131,42 @@ func (o *object) duplicate(dst, src unsafe.Pointer) error {
 		return err
 	}
 	return o.call("unpack", func() error { return o.Unpack(dst, data) })
+}
+
+// Layout says where the arrays of data of kind Arrays lie in its memory. It is immutable once data was registered with it.
+type Layout struct {
+	Type   reflect.Type // the Go type that they are the fields of
+	Arrays []Array
+}
+
+// Array is one of several arrays.
+type Array struct {
+	Name string
+	Elem iface.Elem
+	Len  int // in elements
+	Off  int // in bytes, from the first byte of the data
+}
+
+// Place gives each array its place, and returns the bytes that they take; -1: they cannot be addressed. Those with the largest
+// elements come first, so there are no gaps, and each is aligned for its elements.
+func (l *Layout) Place() (bytes int) {
+	for _, size := range []int{8, 4, 2, 1} {
+		for i := range l.Arrays {
+			a := &l.Arrays[i]
+			if int(a.Elem.Size()) != size {
+				continue
+			}
+			if a.Len < 0 || a.Len > (math.MaxInt-bytes)/size {
+				return -1
+			}
+			a.Off = bytes
+			bytes += a.Len * size
+		}
+	}
+	return bytes
+}
+
+// Same reports whether data with the two layouts have the same arrays.
+func (l *Layout) Same(o *Layout) bool {
+	return l == o || l != nil && o != nil && l.Type == o.Type && slices.Equal(l.Arrays, o.Arrays)
 }

@@ -115,6 +115,8 @@ type Spec struct {
 	NoCache bool
 	// Object says how the value is handled; only data of kind Object has it. The runtime owns the value.
 	Object *Object
+	// Layout says where the arrays lie; only data of kind Arrays has it, with elements of type U8. It must not change.
+	Layout *Layout
 	Site   *Site // where the program does it, for messages; may be nil
 }
 
@@ -151,7 +153,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object)}
+	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	d.stride = s.strides(&desc)
 	f := newFragment(d, d.box)
@@ -314,6 +316,15 @@ func (s *Spec) desc() (iface.Desc, error) {
 	case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor:
 		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
 			return fail("%v without an element type", s.Kind)
+		}
+	case iface.Arrays:
+		switch {
+		case s.Elem != iface.U8 || s.Layout == nil:
+			return fail("arrays need a Layout, and bytes as elements")
+		case s.Capacity != nil:
+			return fail("arrays have no capacity: they keep their lengths")
+		case s.Home != nil:
+			return fail("arrays are in memory of the runtime, and got memory of the program")
 		}
 	case iface.Object:
 		d.Elem = iface.NoElem

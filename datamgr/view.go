@@ -122,6 +122,9 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	if len(fs) == 0 {
 		return nil, errors.New("datamgr: a partition needs a filter")
 	}
+	if h.kind == iface.Arrays {
+		return nil, errors.New("datamgr: several arrays have no parts in common that a filter could make; register the parts one by one")
+	}
 	if h.kind == iface.Object {
 		return nil, fmt.Errorf("datamgr: values of type %v have no parts that a filter could make; register the parts one by one", h.d.object.Type)
 	}

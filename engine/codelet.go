@@ -168,7 +168,7 @@ type OperandType struct {
 	// Param is a letter for the element type: operands with the same letter have the
 	// same element type, and arguments with it fit into that. 0: none.
 	Param byte
-	// Object is the Go type of the value of an operand of kind Object; nil: any.
+	// Object is the Go type of the value of an operand of kind Object, or of the struct of one of kind Arrays; nil: any.
 	Object reflect.Type
 }
 
@@ -236,7 +236,7 @@ func (c *Codelet) checkTypes(ops []Operand, args []iface.Scalar) error {
 	var params elemParams
 	for i := range ops {
 		k, e := ops[i].Handle.Type()
-		if !ts.Operands[i].admits(k, e, &params) || k == iface.Object && !ts.Operands[i].takesObject(ops[i].Handle) {
+		if !ts.Operands[i].admits(k, e, &params) || k >= iface.Object && !ts.Operands[i].takesObject(ops[i].Handle) {
 			return c.operandError(i, ops[i].Handle, k, e, &params)
 		}
 	}
@@ -356,7 +356,12 @@ func (c *Codelet) operandError(i int, h *datamgr.Handle, k iface.Kind, e iface.E
 	text := d.Kinds.String()
 	switch {
 	case d.Object != nil:
-		text = fmt.Sprintf("Value[%v]", d.Object)
+		for _, kind := range []iface.Kind{iface.Object, iface.Arrays} {
+			if d.Kinds.Has(kind) {
+				text = goTypeText(kind, d.Object)
+				break
+			}
+		}
 	case want == iface.NoElem:
 	case d.Kinds != 0 && d.Kinds&(d.Kinds-1) == 0: // one kind
 		text = fmt.Sprintf("%v[%v]", d.Kinds, want)
@@ -398,7 +403,7 @@ func describe(h *datamgr.Handle) string {
 	d := h.Desc()
 	text := d.String()
 	if t := objectType(h); t != nil {
-		text = fmt.Sprintf("Value[%v]", t)
+		text = goTypeText(d.Kind, t)
 	}
 	if n := h.Name(); n != "" {
 		return fmt.Sprintf("`%s` (%s)", n, text)
@@ -406,12 +411,25 @@ func describe(h *datamgr.Handle) string {
 	return text
 }
 
-// objectType is the type of the value of h; nil if it is no object.
+// objectType is the Go type of the value of h, or of its arrays; nil if it has elements.
 func objectType(h *datamgr.Handle) reflect.Type {
-	if h == nil || !isObjectHandle(h) {
+	switch {
+	case h == nil:
 		return nil
+	case isObjectHandle(h):
+		return managed(h).Object().Type
+	case managed(h).Layout() != nil:
+		return managed(h).Layout().Type
 	}
-	return managed(h).Object().Type
+	return nil
+}
+
+// goTypeText is the type of a handle of kind k with the Go type t: "Value[main.tree]".
+func goTypeText(k iface.Kind, t reflect.Type) string {
+	if k == iface.Arrays {
+		return fmt.Sprintf("Arrays[%v]", t)
+	}
+	return fmt.Sprintf("Value[%v]", t)
 }
 
 // isObjectHandle reports whether h is the handle of an object.

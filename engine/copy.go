@@ -118,6 +118,9 @@ func checkCopy(dst, src *datamgr.Handle) error {
 	case objectType(dst) != objectType(src):
 		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: they have values of different types", describe(src), describe(dst)), Operands: []int{0, 1},
 			Details: []string{describe(dst), describe(src)}}
+	case !managed(dst).Layout().Same(managed(src).Layout()):
+		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: their arrays have different lengths", describe(src), describe(dst)), Operands: []int{0, 1},
+			Details: []string{layoutText(managed(dst).Layout()), layoutText(managed(src).Layout())}}
 	case isObjectHandle(dst) && !copyable(dst):
 		return &ShapeError{Message: fmt.Sprintf("cannot copy %s: nothing says how to copy such a value", describe(src)), Operands: []int{0, 1},
 			Details: []string{describe(dst), describe(src)}, Help: "register it with an Interface that has Copy, or Pack and Unpack, or give its type a method Clone"}
@@ -135,7 +138,8 @@ func checkCopy(dst, src *datamgr.Handle) error {
 // header, and then the elements, little-endian, the last index fastest. Its place in the
 // order is that of the call, as with Acquire in mode R, and so are its errors; void data is a *ModeError.
 // It waits for the tasks before it that write h, and must not be called in a kernel.
-// The bytes are the caller's. Of a Value they are what its Pack returns, without a header.
+// The bytes are the caller's. Of a Value they are what its Pack returns, without a header; of Arrays they are
+// such a file for each array, behind its length as 8 bytes.
 func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte, error) {
 	if err := j.packable(h, iface.R); err != nil {
 		return nil, err
@@ -145,9 +149,12 @@ func (j *Job) Pack(ctx context.Context, h *datamgr.Handle, at ...*Site) ([]byte,
 		return nil, err
 	}
 	var b []byte
-	if isObjectHandle(h) {
+	switch {
+	case isObjectHandle(h):
 		b, err = managed(h).PackObject(a.Buffer())
-	} else {
+	case managed(h).Layout() != nil:
+		b, err = packArrays(h, a.Buffer())
+	default:
 		b, err = format.Append(nil, a.Buffer())
 	}
 	if e := a.Release(); err == nil {
@@ -168,6 +175,9 @@ func (j *Job) Unpack(ctx context.Context, h *datamgr.Handle, data []byte, at ...
 	}
 	if isObjectHandle(h) {
 		return j.unpackObject(ctx, h, data, at)
+	}
+	if managed(h).Layout() != nil {
+		return j.unpackArrays(ctx, h, data, at)
 	}
 	d := h.Desc()
 	want := format.Want{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape()}

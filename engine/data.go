@@ -69,7 +69,7 @@ func (rt *Runtime) RegisterLike(h *datamgr.Handle, s DataSpec) (*datamgr.Handle,
 		return nil, &ModeError{Other: -1, Message: "no data to register alike: the handle is nil"}
 	}
 	d := h.Desc()
-	s.Kind, s.Elem, s.Dims, s.Object = d.Kind, d.Elem, d.Shape(), managed(h).Object()
+	s.Kind, s.Elem, s.Dims, s.Object, s.Layout = d.Kind, d.Elem, d.Shape(), managed(h).Object(), managed(h).Layout()
 	if h.Resizable() && h.Parent() == nil {
 		s.Capacity = d.Shape()
 	}
@@ -206,9 +206,10 @@ type dataOptions struct {
 
 // objectOptions is what options of a Value say.
 type objectOptions struct {
-	iface   any          // an Interface[T]
-	of      reflect.Type // T of the Interface
-	reduces reflect.Type // T of ReduceValue
+	iface     any                                      // an Interface[T]
+	of        reflect.Type                             // T of the Interface
+	reduces   reflect.Type                             // T of ReduceValue or ReduceArrays
+	reduction func(*datamgr.Layout) *datamgr.Reduction // of ReduceArrays
 }
 
 type dataOptionFunc func(*dataOptions)
@@ -523,7 +524,7 @@ func typeText(k iface.Kind, e iface.Elem) string {
 	return fmt.Sprintf("%s[%v]", names[k], e.GoType())
 }
 
-// Typed is implemented by Vector, Matrix, Block, Tensor, Variable and Value; P is the type itself.
+// Typed is implemented by Vector, Matrix, Block, Tensor, Variable, Value and Arrays; P is the type itself.
 type Typed[P any] interface {
 	Data
 	of(h *datamgr.Handle) (P, error)

@@ -200,6 +200,7 @@ package engine
 //	data.go      registration, typed handles
 //	gofunc.go    Go functions as kernels
 //	gocall.go    the calls of those
+//	arrays.go    several arrays as one
 //	value.go     values of Go types
 //
 // Drivers and the calls of programs:

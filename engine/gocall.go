@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -355,6 +356,8 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 		*(*matArg)(p) = matArg{}.load(c, i)
 	case classBuffer:
 		*(*bufferArg)(p) = bufferArg{}.load(c, i)
+	case classArrays:
+		storeArrays(managed(c.t.operands()[i].Handle).Layout(), c.Buffer(int(i)).Ptr, p)
 	case classScalar:
 		switch q.kind {
 		case reflect.Bool:
@@ -375,6 +378,17 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 			*(*int64)(p) = c.Arg(int(i)).Int()
 		case reflect.Int, reflect.Uint:
 			*(*int)(p) = int(c.Arg(int(i)).Int())
+		}
+	}
+}
+
+// storeArrays stores slices of the arrays at p in the fields of the struct at v.
+func storeArrays(l *datamgr.Layout, p, v unsafe.Pointer) {
+	fields := unsafe.Slice((*sliceArg)(v), len(l.Arrays))
+	for i := range l.Arrays {
+		a := &l.Arrays[i]
+		if a.Len > 0 {
+			fields[i] = sliceArg{unsafe.Add(p, a.Off), a.Len, a.Len}
 		}
 	}
 }

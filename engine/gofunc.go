@@ -35,6 +35,7 @@ const (
 	classMat
 	classBuffer
 	classScalar
+	classArrays
 )
 
 // goParam is a parameter of a goFunc.
@@ -78,6 +79,20 @@ func isObject(t reflect.Type) bool {
 	return true
 }
 
+// isArrays reports whether a kernel's parameter of type t is Arrays: a struct of exported slices of elements.
+func isArrays(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || t.NumField() == 0 || t.Implements(reflect.TypeFor[kernelData]()) || t.Implements(reflect.TypeFor[Data]()) {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() || f.Type.Kind() != reflect.Slice || iface.ElemOfKind(f.Type.Elem().Kind()) == iface.NoElem {
+			return false
+		}
+	}
+	return true
+}
+
 // paramOf returns what a parameter of type t takes; false: no kernel has such a one.
 func paramOf(t reflect.Type) (goParam, bool) {
 	k := t.Kind()
@@ -100,6 +115,9 @@ func paramOf(t reflect.Type) (goParam, bool) {
 		if d, ok := reflect.Zero(t).Interface().(kernelData); ok {
 			p, is := d.param()
 			return p, is == t
+		}
+		if isArrays(t) {
+			return goParam{FuncParam{Kinds: Kinds(iface.Arrays), Elem: iface.U8}, classArrays, 0, t}, true
 		}
 	case k == reflect.Bool:
 		return scalar(iface.BoolScalar, iface.NoElem)
@@ -125,7 +143,7 @@ func paramOf(t reflect.Type) (goParam, bool) {
 // variable, Mat[T] a matrix, Buffer[T] data of any kind, T being a type with the
 // underlying type of an element; numbers, bools and strings, and types made of them,
 // scalar arguments. ok is false for types that kernels cannot take, for
-// context.Context and *TaskContext, which get nothing, and for *T that takes a Value[T], as
+// context.Context and *TaskContext, which get nothing, and for those that take a Value or Arrays, as
 // scripts have no such data.
 func FuncParamOf(t reflect.Type) (p FuncParam, ok bool) {
 	q, ok := paramOf(t)
@@ -317,7 +335,7 @@ func (f *goFunc) check(c *TaskContext) error {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run without operand %d", f.name, f.typ, at)}
 		}
 		b := c.Buffer(at)
-		if p.object != nil && b.Kind == iface.Object && objectType(c.t.operands()[at].Handle) == p.object {
+		if p.object != nil && p.Kinds.Has(b.Kind) && objectType(c.t.operands()[at].Handle) == p.object {
 			continue
 		}
 		if b.Elem != p.Elem || !p.Kinds.Has(b.Kind) || p.object != nil {
@@ -355,7 +373,7 @@ func isFunc(fn any) error {
 
 // Func makes a codelet of Go functions, which are its implementations for the CPU and
 // have parameters of the same types. Their parameters, in order, are the arguments of a
-// task: []T is a vector, *T a variable or a Value[T], Mat[T] a matrix, Buffer[T] data of any kind;
+// task: []T is a vector, *T a variable or a Value[T], Mat[T] a matrix, Buffer[T] data with elements, a struct of slices Arrays of it;
 // numbers, bools and strings are scalar arguments. A context.Context or *TaskContext may
 // come first, and an error may be returned. A function whose only parameter is a
 // *TaskContext accepts any arguments.
@@ -530,7 +548,10 @@ func addGoFunc(fn *funcValue) (*Codelet, error) {
 // handles lists the types of handles that p takes: "Vector[float64]".
 func (p *goParam) handles() string {
 	if p.object != nil {
-		return fmt.Sprintf("Value[%v]", p.object)
+		if p.class == classArrays {
+			return goTypeText(iface.Arrays, p.object)
+		}
+		return goTypeText(iface.Object, p.object)
 	}
 	text := ""
 	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Variable} {
@@ -547,8 +568,8 @@ func (p *goParam) handles() string {
 // help says what to do about data of kind k with elements of type e for p, which has the
 // type t in Go.
 func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
-	if k == iface.Object {
-		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter a pointer to the type of the value", t, p.handles())
+	if k >= iface.Object {
+		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter *T for a Value[T], T for Arrays[T]", t, p.handles())
 	}
 	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]", iface.Tensor: "engine.Buffer[%v]"}[k]
 	if want == "" {

@@ -61,7 +61,8 @@ type (
 // fn is the function, or a *Codelet, such as one made by Func. args are its arguments, in
 // the order of its parameters: data with its access mode, R(x) or RW(y), and numbers,
 // bools and strings as they are. A vector arrives as []T, a variable as *T, a matrix as
-// Mat[T], and all of them as Buffer[T] where the parameter is that; a Value[T] arrives as *T. An int is fine for a
+// Mat[T], and all of them as Buffer[T] where the parameter is that; a Value[T] arrives as *T,
+// and Arrays[T] as T. An int is fine for a
 // float64, as is any number for a parameter whose type can hold it. A context.Context or
 // a *TaskContext may be the function's first parameter, for which nothing is given; a
 // function with no other parameter than the *TaskContext is given anything. An error that
@@ -413,7 +414,7 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 				return fail("is data, and the parameter is of type %v: pass a value", c.fn.typ.In(n-1+c.fn.first))
 			default:
 				if k, el := h.Type(); !p.Kinds.Has(k) || el != p.Elem || p.object != objectType(h) {
-					if k == iface.Object {
+					if k >= iface.Object {
 						return fail("is %s; %s", describe(h), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))
 					}
 					return fail("is %s, a %s; %s", describe(h), typeText(k, el), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))

@@ -22,7 +22,7 @@ func (w *worker) nodeFor(op *Operand) int {
 // preparePrivate makes operand i, SCRATCH, the worker's k-th private memory.
 func (w *worker) preparePrivate(k, i int, op *Operand) error {
 	var p unsafe.Pointer
-	if objectType(op.Handle) != nil {
+	if isObjectHandle(op.Handle) {
 		p = managed(op.Handle).Scratch()
 	} else {
 		var err error

@@ -23,9 +23,10 @@ const (
 	Block  // three indices
 	Tensor // four indices
 	Object // a value of a Go type, which has no elements to look at
+	Arrays // several arrays in one piece of memory, which its elements are the bytes of
 )
 
-var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor", "object"}
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor", "object", "arrays"}
 
 // String returns the name of k in the language.
 func (k Kind) String() string {
@@ -38,7 +39,7 @@ func (k Kind) String() string {
 // Rank returns the number of indices of data of kind k.
 func (k Kind) Rank() int {
 	switch k {
-	case Vector:
+	case Vector, Arrays:
 		return 1
 	case Matrix:
 		return 2
@@ -53,7 +54,7 @@ func (k Kind) Rank() int {
 // Sizes returns the names that the sizes of data of kind k have in the language.
 func (k Kind) Sizes() []string {
 	switch k {
-	case Vector:
+	case Vector, Arrays:
 		return []string{"n"}
 	case Matrix:
 		return []string{"rows", "cols"}
@@ -124,6 +125,8 @@ func (d *Desc) String() string {
 	switch d.Kind {
 	case Void, Object:
 		return d.Kind.String()
+	case Arrays:
+		return fmt.Sprintf("arrays of %d bytes", d.Dim[0])
 	case Variable:
 		return fmt.Sprintf("variable[%v]", d.Elem)
 	case Vector:
