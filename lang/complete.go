@@ -3,6 +3,7 @@ package lang
 // Completion: the words that are possible at a place of an unfinished entry.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -313,8 +314,8 @@ func (c *completer) members(expr string) []Completion {
 	for _, f := range check.Fields(t) {
 		out = append(out, Completion{Text: f.Name, Kind: "field", Detail: f.Type.String(), Doc: f.Doc})
 	}
-	if t.Kind == types.CSR && o.Kind == types.OperandObject {
-		out = append(out, Completion{Text: "row", Kind: "field", Detail: "row(i)", Doc: "the range of the entries of row i, for a loop"})
+	if f := t.Sparse(); f != nil && f.Axis >= 0 && o.Kind == types.OperandObject {
+		out = append(out, Completion{Text: f.Range(), Kind: "field", Detail: f.Range() + "(i)", Doc: fmt.Sprintf("the range of the entries of %s i, for a loop", f.Line())})
 	}
 	return out
 }
@@ -381,7 +382,7 @@ func firstLine(s string) string {
 // Completion of what data is made of: types, elements, filters.
 
 // holdsElements are the types behind which the type of elements is written in brackets.
-var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "tensor": true, "csr": true, "dense": true, "array": true}
+var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "tensor": true, "csr": true, "csc": true, "coo": true, "bcsr": true, "dense": true, "array": true}
 
 func typeWords() []Completion { return entries(vocab.TypeNames, "type") }
 

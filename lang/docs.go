@@ -17,7 +17,7 @@ import (
 // fieldDoc lists the fields of a kind of data, "" for what has none.
 func fieldDoc(kind string) string {
 	t := map[string]*types.Type{
-		"vector": {Kind: types.Vector}, "matrix": {Kind: types.Matrix}, "block": {Kind: types.Block}, "tensor": {Kind: types.Tensor}, "csr": {Kind: types.CSR},
+		"vector": {Kind: types.Vector}, "matrix": {Kind: types.Matrix}, "block": {Kind: types.Block}, "tensor": {Kind: types.Tensor}, "csr": {Kind: types.CSR}, "csc": {Kind: types.CSC}, "coo": {Kind: types.COO}, "bcsr": {Kind: types.BCSR},
 		"view": types.ViewOf(types.TInvalid),
 	}[kind]
 	if t == nil {

@@ -62,7 +62,7 @@ type Box = interp.Box
 // NewFilter adds a filter, "stripes(A: matrix[T], p: int) -> matrix[T]": the first
 // parameter is the data, the result the type of the parts, which must be the
 // same; fn gets its sizes and the other arguments (as NewFunc does) and gives the
-// box of each part. Parts of a csr are whole rows. fn must depend on nothing else.
+// box of each part. Parts of a csr are whole rows, those of a csc whole columns. fn must depend on nothing else.
 func NewFilter(signature string, fn func(shape []int, args []any) ([]Box, error)) (*Filter, error) {
 	sig, err := funcSignature(signature)
 	if err != nil {
@@ -213,7 +213,7 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return &types.Type{Kind: types.Elem, Param: p}, nil
 		}
 		switch name {
-		case "variable", "vector", "matrix", "block", "tensor", "csr", "dense", "list", "view":
+		case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense", "list", "view":
 			return nil, fmt.Errorf("%s needs what it holds in brackets: %s[f32]", name, name)
 		}
 		return nil, fmt.Errorf("%s is not a type that host code can use", name)
@@ -230,11 +230,11 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return nil, fmt.Errorf("a view holds handles, not %v", in)
 		}
 		return types.ViewOf(in), nil
-	case "variable", "vector", "matrix", "block", "tensor", "csr", "dense":
+	case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense":
 		if in.Kind != types.Elem {
 			return nil, fmt.Errorf("%s[%v]: the bracket holds an element type such as f32", name, in)
 		}
-		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR, "dense": types.Dense}[name]
+		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR, "csc": types.CSC, "coo": types.COO, "bcsr": types.BCSR, "dense": types.Dense}[name]
 		return &types.Type{Kind: k, Elem: in.Elem, Param: in.Param}, nil
 	}
 	return nil, fmt.Errorf("%s[…] is not a type that host code can use", name)

@@ -500,16 +500,16 @@ func (c *cut) parts(name, arg, unit string, n int) (int, func(i int) span, *Erro
 // own keeps a list that the caller may change later; it is never nil.
 func own(sizes []int) []int { return append(make([]int, 0, len(sizes)), sizes...) }
 
-// Sparse matrices: rows with about equal numbers of entries.
+// Sparse matrices: rows or columns with about equal numbers of entries.
 
-// Nonzeros splits a matrix into p slabs of rows with about equal numbers of entries, and one row
-// at least. begin[i] is the number of entries before row i of the root matrix, with their number
-// behind the last row; it must not change.
-func Nonzeros(p int, begin []int64) Filter { return &nonzeros{p, begin} }
+// Nonzeros splits a matrix into p slabs of rows, or of columns if axis is 1, with about equal numbers of
+// entries, and one row at least. begin[i] is the number of entries before row i of the root matrix, with
+// their number behind the last row; it must not change.
+func Nonzeros(axis, p int, begin []int64) Filter { return &nonzeros{axis, p, begin} }
 
 type nonzeros struct {
-	p     int
-	begin []int64
+	axis, p int
+	begin   []int64
 }
 
 func (f *nonzeros) Name() string { return "nonzeros" }
@@ -520,13 +520,13 @@ func (f *nonzeros) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e := wantRank("nonzeros", parent, 2); e != nil {
 		return nil, nil, e
 	}
-	rows := parent.Dim[0]
+	rows := parent.Dim[f.axis]
 	c := equal(f.p, 0)
-	if e := c.check("nonzeros", "p", "rows", rows); e != nil {
+	if e := c.check("nonzeros", "p", [...]string{"rows", "columns"}[f.axis], rows); e != nil {
 		return nil, nil, e
 	}
 	n := f.p
-	begin := f.begin[parent.Off[0]:][:rows+1]
+	begin := f.begin[parent.Off[f.axis]:][:rows+1]
 	bounds := make([]int, n+1)
 	bounds[n] = rows
 	for k := 1; k < n; k++ {
@@ -540,6 +540,6 @@ func (f *nonzeros) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	whole := Whole(parent)
 	return []int{n}, func(i int, p *Part) {
 		*p = whole
-		p.Lo[0], p.Hi[0] = bounds[i], bounds[i+1]
+		p.Lo[f.axis], p.Hi[f.axis] = bounds[i], bounds[i+1]
 	}, nil
 }

@@ -271,7 +271,7 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
 		case types.Tensor:
 			d.Help = append(d.Help, fmt.Sprintf("write `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` or `%[1]s.n3`", c.text(x)))
-		case types.CSR:
+		case types.CSR, types.CSC, types.COO, types.BCSR:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows`, `%s.cols` or `%s.nnz`", c.text(x), c.text(x), c.text(x)))
 		}
 	}
@@ -305,7 +305,7 @@ func (c *checker) elementsOf(d *diag.Diagnostic, x syntax.Expr) {
 		return
 	}
 	member := ""
-	if x.Type().Kind == types.CSR {
+	if x.Type().Sparse() != nil {
 		member = ".val"
 	}
 	d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s%s as a { ... }`", c.text(x), member))
@@ -447,9 +447,9 @@ func (c *checker) fileName(x syntax.Expr, verb string, t *types.Type) {
 	switch {
 	case !whole && (suffix == "" || part == "" && strings.Contains(end, ":")):
 		return // not in the text
-	case t.Kind == types.CSR && suffix != ".mtx" && slices.Contains(format.Suffixes, suffix):
-		d := c.err("E0705", x, fmt.Sprintf("a `%s` file holds no csr", suffix))
-		d.Help = append(d.Help, "a csr is "+verb+" as `.mtx`")
+	case t.Sparse() != nil && suffix != ".mtx" && slices.Contains(format.Suffixes, suffix):
+		d := c.err("E0705", x, fmt.Sprintf("a `%s` file holds no %s", suffix, kindName(t)))
+		d.Help = append(d.Help, fmt.Sprintf("a %s is %s as `.mtx`", kindName(t), verb))
 		c.otherSuffix(x, suffix, ".mtx", false)
 		return
 	case slices.Contains(format.Suffixes, suffix):

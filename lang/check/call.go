@@ -31,7 +31,7 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 			fn.Obj = builtinFuncs[fn.Name]
 			e.Callee = fn.Obj
 			return c.builtin(e, fn.Name)
-		case fn.Name == "void" || handleKinds[fn.Name] != 0 || absentKinds[fn.Name]:
+		case fn.Name == "void" || handleKinds[fn.Name] != 0:
 			c.args(e)
 			c.notInRegister(e, e)
 			return types.TInvalid
@@ -71,7 +71,7 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 			return c.callObject(e, o, fn)
 		}
 	case *syntax.Index:
-		if id, ok := fn.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) {
+		if id, ok := fn.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && handleKinds[id.Name] != 0 {
 			c.args(e)
 			c.notInRegister(e, e)
 			return types.TInvalid

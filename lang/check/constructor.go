@@ -133,14 +133,8 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 		c.noArguments(e, id.Name, id.Name+"[f64]")
 		return types.TInvalid
 	}
-	switch {
-	case name == nil || handleKinds[name.Name] == 0 && name.Name != "void" && !absentKinds[name.Name]:
+	if name == nil || handleKinds[name.Name] == 0 && name.Name != "void" {
 		return c.notConstructor(e, name)
-	case absentKinds[name.Name]:
-		c.args(call)
-		d := c.err("E0705", name, fmt.Sprintf("data of kind `%s` is not part of this version", name.Name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, tensor, csr, void")
-		return types.TInvalid
 	}
 	name.SetType(types.TNone)
 	if name.Name == "void" {
@@ -173,7 +167,7 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	if name != nil && c.scope.Lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
-		kinds := []string{"variable", "vector", "matrix", "block", "tensor", "csr", "void"}
+		kinds := strings.Split(kindsOfData, ", ")
 		if best := vocab.ForeignKinds[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
@@ -225,7 +219,8 @@ func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.
 }
 
 // sizeNames are the names of the sizes by the name of the kind.
-var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes(), "tensor": iface.Tensor.Sizes(), "csr": iface.Matrix.Sizes()}
+var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes(), "tensor": iface.Tensor.Sizes(),
+	"csr": iface.Sparse("csr").Sizes(), "csc": iface.Sparse("csc").Sizes(), "coo": iface.Sparse("coo").Sizes(), "bcsr": iface.Sparse("bcsr").Sizes()}
 
 // constructorArgs checks sizes, fill, list, load, ld and reduce.
 func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type) {
@@ -251,15 +246,16 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		c.constructorArg(a, kind, name, t)
 	}
 	c.sources(call, kind, given)
-	if kind == "csr" {
-		c.structure(call, given)
+	if f := iface.Sparse(kind); f != nil {
+		c.structure(call, given, f)
 	}
 }
 
-// structureArgs are the arguments of a constructor that take the structure of a csr from other data.
-var structureArgs = []string{"like", "order", "transposed", "dense"}
+// structureArgs are the arguments of a constructor that take the structure of a sparse matrix from other data.
+// The first three are for a csr.
+var structureArgs = []string{"like", "order", "transposed", "dense", "from"}
 
-// structureArg checks the value of an argument that gives a csr of type t its structure.
+// structureArg checks the value of an argument that gives a sparse matrix of type t its structure.
 func (c *checker) structureArg(a *syntax.Arg, name string, t *types.Type) {
 	x := a.Value
 	got := c.expr(x)
@@ -277,7 +273,12 @@ func (c *checker) structureArg(a *syntax.Arg, name string, t *types.Type) {
 	case "dense":
 		want, fits = "a matrix", got.Kind == types.Matrix
 		if fits && t != types.TInvalid && got.Elem != t.Elem {
-			want, fits = fmt.Sprintf("a matrix[%v], as its values are those of the csr", t.Elem), false
+			want, fits = fmt.Sprintf("a matrix[%v], as its values are those of the %s", t.Elem, kindName(t)), false
+		}
+	case "from":
+		want, fits = "a sparse matrix", got.Sparse() != nil
+		if fits && t != types.TInvalid && got.Elem != t.Elem {
+			want, fits = fmt.Sprintf("a sparse matrix with elements of type %v, which it keeps", t.Elem), false
 		}
 	}
 	if !fits {
@@ -285,27 +286,38 @@ func (c *checker) structureArg(a *syntax.Arg, name string, t *types.Type) {
 	}
 }
 
-// otherStructure reports whether the arguments given take the structure of a csr from other data.
-func (c *checker) otherStructure(kind string, given map[string]*syntax.Arg) bool {
-	return kind == "csr" && (given["like"] != nil || given["transposed"] != nil || given["dense"] != nil)
+// otherStructure reports whether the arguments given take the structure of a sparse matrix from other data.
+func otherStructure(given map[string]*syntax.Arg) bool {
+	return given["like"] != nil || given["transposed"] != nil || given["dense"] != nil || given["from"] != nil
 }
 
-// structure checks that a csr gets its structure once: from a file, from two lists, or from other data.
-func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg) {
-	const form = "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])"
+// sparseForms are constructors of sparse matrices from lists, for messages.
+var sparseForms = map[string]string{
+	"csr":  "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])",
+	"csc":  "csc[f64](2, 2, ptr = [0, 1, 2], row = [0, 1], val = [1.0, 2.0])",
+	"coo":  "coo[f64](2, 2, row = [0, 1], col = [0, 1], val = [1.0, 2.0])",
+	"bcsr": "bcsr[f64](2, 2, 1, 2, ptr = [0, 1, 1], col = [0], val = [1.0, 2.0])",
+}
+
+// structure checks that a sparse matrix gets its structure once: from a file, from lists, or from other data.
+func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg, f *iface.SparseFormat) {
 	for _, a := range call.Args {
 		if c.unknownArg[a] {
 			return // most likely one of them
 		}
 	}
-	source := "" // the first that gives a structure
-	for _, name := range []string{"load", "like", "transposed", "dense", "ptr", "col"} {
+	source, lists := "", f.Arrays[:f.Values()] // the first that gives a structure
+	names := []string{"load", "like", "transposed", "dense", "from"}
+	for _, a := range lists {
+		names = append(names, a.Name)
+	}
+	for _, name := range names {
 		switch a := given[name]; {
 		case a == nil:
-		case source == "" || source == "ptr" && name == "col":
+		case source == "" || f.Array(source) >= 0 && f.Array(name) >= 0:
 			source = name
 		default:
-			d := c.err("E0705", a, fmt.Sprintf("`%s` and `%s` both give the csr its structure", name, source))
+			d := c.err("E0705", a, fmt.Sprintf("`%s` and `%s` both give the %s its structure", name, source, f.Name))
 			d.Labels = append(d.Labels, c.label(given[source], "the other one"))
 			d.Help = append(d.Help, "keep one of them")
 			return
@@ -316,13 +328,21 @@ func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg) {
 		d.Help = append(d.Help, "write `csr[f64](like = A, order = p)`")
 		return
 	}
-	if source != "" && source != "ptr" && source != "col" {
+	if source != "" && f.Array(source) < 0 {
 		return
 	}
-	for _, name := range []string{"ptr", "col"} {
-		if given[name] == nil {
-			d := c.err("E0705", call, fmt.Sprintf("`csr` needs `%s`, or a file by `load`", name))
-			d.Help = append(d.Help, "write `"+form+"`, `csr[f64](load = \"a.mtx\")`, or `csr[f64](like = A)` for the structure of another one")
+	for _, array := range lists {
+		if name := array.Name; given[name] == nil {
+			d := c.err("E0705", call, fmt.Sprintf("`%s` needs `%s`, or a file by `load`", f.Name, name))
+			load := fmt.Sprintf("%s[f64](load = \"a.mtx\")", f.Name)
+			if f.Blocks {
+				load = fmt.Sprintf("%s[f64](r = 2, c = 2, load = \"a.mtx\")", f.Name)
+			}
+			help := "write `" + sparseForms[f.Name] + "`, or `" + load + "`"
+			if f.Name == "csr" {
+				help = "write `" + sparseForms[f.Name] + "`, `" + load + "`, or `csr[f64](like = A)` for the structure of another one"
+			}
+			d.Help = append(d.Help, help)
 			return
 		}
 	}
@@ -342,24 +362,25 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	if t == types.TInvalid {
 		el = types.TInvalid
 	}
+	sparse := iface.Sparse(kind)
 	switch {
 	case name == "fill":
 		c.want(a.Value, el, "`fill`")
 		c.inRange(a.Value, el, "`fill`")
-	case name == "list" && kind != "variable" && kind != "csr", name == "val" && kind == "csr":
+	case name == "list" && kind != "variable" && sparse == nil, name == "val" && sparse != nil:
 		c.listOfElems(a, kind, name, t)
-	case (name == "ptr" || name == "col") && kind == "csr":
+	case sparse != nil && sparse.Array(name) >= 0:
 		c.want(a.Value, types.ListOf(types.TInt), fmt.Sprintf("`%s`", name))
-	case kind == "csr" && slices.Contains(structureArgs, name):
-		c.structureArg(a, name, t)
 	case name == "load" && kind != "variable":
 		c.want(a.Value, types.TString, "`load`")
 		c.fileName(a.Value, "loaded", t)
+	case sparse != nil && slices.Contains(ConstructorArgs(kind), name), name == "from" && kind == "matrix":
+		c.structureArg(a, name, t)
 	case name == "ld" && kind == "matrix":
 		c.want(a.Value, types.TInt, "`ld`")
 	case name == "capacity" && (kind == "vector" || kind == "matrix"):
 		c.want(a.Value, types.TInt, "`capacity`")
-	case name == "reduce" && kind != "csr":
+	case name == "reduce" && sparse == nil:
 		if c.foreignReducer(a.Value) {
 			return
 		}
@@ -455,7 +476,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 // sources checks that the sizes are known and that the data has one source.
 func (c *checker) sources(call *syntax.Call, kind string, given map[string]*syntax.Arg) {
 	var src []string
-	for _, s := range []string{"fill", "list", "val", "load", "dense"} {
+	for _, s := range []string{"fill", "list", "val", "load", "dense", "from"} {
 		if given[s] != nil {
 			src = append(src, s)
 		}
@@ -476,12 +497,17 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 			return // most likely one of them
 		}
 	}
-	for _, s := range sizeNames[kind] {
+	need := sizeNames[kind]
+	whole := given["load"] != nil || otherStructure(given)
+	if whole && kind == "bcsr" && given["rows"] == nil && given["cols"] == nil {
+		need = need[2:] // blocks have a size, whatever is cut into them
+	}
+	for _, s := range need {
 		if given[s] == nil {
 			lack = append(lack, "`"+s+"`")
 		}
 	}
-	if lack == nil || c.otherStructure(kind, given) || given["load"] != nil && len(lack) == len(sizeNames[kind]) || given["list"] != nil && kind == "vector" {
+	if lack == nil || whole && kind != "bcsr" && len(lack) == len(need) || whole && given["load"] == nil && kind != "bcsr" && kind != "matrix" || given["list"] != nil && kind == "vector" {
 		return
 	}
 	last := len(lack) - 1
@@ -500,6 +526,8 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		}
 		d.Help = append(d.Help, "a flat list does not show "+what+": write the sizes before it")
 	case kind == "tensor" && len(lack) < len(sizeNames[kind]) && c.otherRank(d, call, len(sizeNames[kind])-len(lack)):
+	case kind == "bcsr":
+		d.Help = append(d.Help, "`r` and `c` are the numbers of rows and columns of a block: write `"+c.text(call.Fn)+"(r = 2, c = 2, load = ...)`, or `"+sparseForms[kind]+"`")
 	case kind == "vector":
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(n)`, or give the data with `list =` or `load =`")
 	default:
@@ -587,7 +615,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	switch {
 	case t.Kind == types.String && kind != "variable":
 		name, what = "load", "a file is named by `load`"
-	case t.Kind == types.List && kind != "variable" && kind != "csr":
+	case t.Kind == types.List && kind != "variable" && iface.Sparse(kind) == nil:
 		name, what = "list", "elements are given by `list`"
 	case t.IsNumber():
 		name, what = "fill", "an initial value is given by `fill`"
@@ -667,15 +695,22 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 // ConstructorArgs names what vector[T](…) and the other kinds take, sizes first.
 func ConstructorArgs(kind string) []string {
 	names := append([]string{}, sizeNames[kind]...)
-	if kind == "csr" {
-		return append(append(names, "ptr", "col", "val", "fill", "load"), structureArgs...)
+	if f := iface.Sparse(kind); f != nil {
+		for _, a := range f.Arrays {
+			names = append(names, a.Name)
+		}
+		names = append(names, "fill", "load")
+		if kind != "csr" {
+			return append(names, structureArgs[3:]...)
+		}
+		return append(names, structureArgs...)
 	}
 	names = append(names, "fill")
 	if kind != "variable" {
 		names = append(names, "list", "load")
 	}
 	if kind == "matrix" {
-		names = append(names, "ld")
+		names = append(names, "from", "ld")
 	}
 	if kind == "matrix" || kind == "vector" {
 		names = append(names, "capacity")

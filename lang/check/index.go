@@ -17,7 +17,7 @@ import (
 // index is x[…]: an item or slice of a list, an element or slice of an array, a
 // part of a view or of a handle's default view.
 func (c *checker) index(e *syntax.Index) *types.Type {
-	if id, ok := e.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) && c.host[id.Name] == nil {
+	if id, ok := e.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && handleKinds[id.Name] != 0 && c.host[id.Name] == nil {
 		c.notInRegister(e, e)
 		return types.TInvalid
 	}
@@ -50,7 +50,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.ints(e.Args)
 		c.countIndices(e)
 		return t.Of
-	case types.Vector, types.Matrix, types.Block, types.Tensor, types.CSR:
+	case types.Vector, types.Matrix, types.Block, types.Tensor, types.CSR, types.CSC, types.COO, types.BCSR:
 		if c.slices(e) {
 			if whole {
 				c.slice(e, t)
@@ -115,9 +115,9 @@ func (c *checker) slices(e *syntax.Index) bool {
 
 // sliceOfData reports x[a..b] on registered data, as it is written for arrays and lists.
 func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
-	if t.Kind == types.CSR {
-		d := c.err("E0705", e, "a csr is not sliced: its parts are slabs of rows, of a view")
-		d.Help = append(d.Help, fmt.Sprintf("declare one: `partition part = %s by rows(sizes = [...])`, then `part[0]`", c.text(e.X)))
+	if f := t.Sparse(); f != nil {
+		d := c.err("E0705", e, fmt.Sprintf("a %s is not sliced: its parts are those of a view", f.Name))
+		d.Help = append(d.Help, fmt.Sprintf("declare one: `partition part = %s by %s(sizes = [...])`, then `part[0]`", c.text(e.X), strings.TrimSuffix(onePart[t.Kind][0], "(1)")))
 		return
 	}
 	d := c.err("E0705", e, fmt.Sprintf("data is not sliced: a part of %s belongs to a view", aType(t)))
@@ -134,12 +134,12 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 
 // onePart are, for each kind of data, a filter that makes one part of all of it and the
 // index of that part.
-var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.Tensor: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}}
+var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.Tensor: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}, types.CSC: {"cols(1)", "0"}, types.COO: {"entries(1)", "0"}, types.BCSR: {"rows(1)", "0"}}
 
 // slice checks x[a..b, c..d] after `partition`, where x is data of type t: the filters split
 // that box of x.
 func (c *checker) slice(e *syntax.Index, t *types.Type) {
-	if t.Kind == types.CSR {
+	if t.Sparse() != nil {
 		c.sliceOfData(e, t)
 		return
 	}
@@ -219,12 +219,6 @@ func (c *checker) indicesFor(t *types.Type, written []syntax.Expr) string {
 		return c.argsText(written)
 	}
 	return strings.Join(slices.Repeat([]string{"0"}, rank), ", ")
-}
-
-// kindName is the kind of a handle type without its element: "vector".
-func kindName(t *types.Type) string {
-	s, _, _ := strings.Cut(t.String(), "[")
-	return s
 }
 
 // ints reports indices that are not ints.

@@ -396,7 +396,7 @@ func hasElem(list []iface.Elem, e iface.Elem) bool {
 // modeFits holds the mode of an argument against the declared one.
 func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k int, sig *types.Signature) bool {
 	p := &sig.Params[k]
-	if !c.csrMode(a, t) || !c.keepsStructure(a.Value, a.Mode, a.ModeAt) {
+	if !c.sparseMode(a, t) || !c.keepsStructure(a.Value, a.Mode, a.ModeAt) {
 		return false
 	}
 	if t.Kind == types.Void && (a.Mode == iface.Redux || a.Mode == iface.Scratch) {

@@ -129,12 +129,6 @@ func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partitio
 		for _, a := range f.Args {
 			c.expr(a.Value)
 		}
-		if splits := absentFilters[f.Name.Name]; splits != "" {
-			if t != types.TInvalid {
-				c.wrongKind(f, splits, t, name, i > 0)
-			}
-			return types.TInvalid, -1
-		}
 		c.noFilter(f)
 		return types.TInvalid, -1
 	}
@@ -194,7 +188,10 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
 		return
 	}
-	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.Tensor: "tensors", types.CSR: "csr matrices"}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.Tensor: "tensors"}
+	for _, k := range types.SparseKinds {
+		plurals[k] = plural(&types.Type{Kind: k})
+	}
 	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
 	switch name := f.Name.Name; {
 	case t.Kind == types.Vector && (name == "rows" || name == "cols"):

@@ -475,8 +475,9 @@ func standIn(name string, t *types.Type) string {
 		return ""
 	case t.Kind == types.Void:
 		return fmt.Sprintf("register %s = void()", name)
-	case t.Kind == types.CSR:
-		return fmt.Sprintf("register %s = %v(0, 0, ptr = [0], col = [])", name, t)
+	case t.Sparse() != nil:
+		lists := map[types.Kind]string{types.CSR: "0, 0, ptr = [0], col = []", types.CSC: "0, 0, ptr = [0], row = []", types.COO: "0, 0, row = [], col = []", types.BCSR: "0, 0, 1, 1, ptr = [0], col = []"}[t.Kind]
+		return fmt.Sprintf("register %s = %v(%s)", name, t, lists)
 	case t.IsHandle():
 		return fmt.Sprintf("register %s = %v(%sfill = 0)", name, t, strings.Repeat("0, ", len(t.Data().Sizes())))
 	case t.Kind == types.List && t.Of != nil:

@@ -99,8 +99,8 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 			d.Sure()
 		}
 		return types.TInvalid
-	case t.Kind == types.CSR && p.Mode == iface.Scratch:
-		d := c.err("E0308", p.ModeAt, "a csr cannot be SCRATCH: memory without content has no rows")
+	case t.Sparse() != nil && p.Mode == iface.Scratch:
+		d := c.err("E0308", p.ModeAt, fmt.Sprintf("a %s cannot be SCRATCH: memory without content has no structure", kindName(t)))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s: R %s`, and take workspace as a vector: `work: SCRATCH vector[%s]`", p.Name.Name, c.text(p.Type), elemText(t)))
 		return types.TInvalid
 	case t.Kind == types.Void && p.Mode == iface.Scratch:

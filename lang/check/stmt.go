@@ -71,7 +71,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 				c.unregister(x)
 			} else {
 				c.data(x, "`"+s.Verb+"`", dataAll)
-				c.wholeCSR(x, s.Verb)
+				c.wholeSparse(x, s.Verb)
 			}
 		}
 	case *syntax.If:
@@ -392,7 +392,7 @@ func (c *checker) data(e syntax.Expr, stmt string, takes int) {
 // unregister takes whole data by any name.
 func (c *checker) unregister(e syntax.Expr) {
 	c.data(e, "`unregister`", dataLists)
-	c.wholeCSR(e, "unregister")
+	c.wholeSparse(e, "unregister")
 	switch x := syntax.Unparen(e).(type) {
 	case *syntax.Index:
 		if t := x.X.Type(); t != nil && (t.IsHandle() || t.Kind == types.View) {
@@ -415,8 +415,8 @@ func (c *checker) acquire(s *syntax.Acquire) {
 				d.Help = append(d.Help, fmt.Sprintf("acquire one: `acquire %v %s[i] as %s`", it.Mode, c.text(it.Of), it.As.Name))
 			}
 			t = types.TInvalid
-		case t.Kind == types.CSR:
-			t = c.acquireCSR(it)
+		case t.Sparse() != nil:
+			t = c.acquireSparse(it, t)
 		case !c.keepsStructure(it.Of, it.Mode, it.Access()):
 			t = types.TInvalid
 		default:

@@ -12,10 +12,7 @@ import (
 )
 
 // Names of the language that this version has no data for.
-var (
-	absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
-	absentKinds = map[string]bool{"bcsr": true, "coo": true}
-)
+var absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
 
 // Fields lists the fields of values of type t, with their types; nil: it has none.
 func Fields(t *types.Type) []Field {
@@ -36,8 +33,8 @@ func Fields(t *types.Type) []Field {
 		return blockFields
 	case types.Tensor:
 		return tensorFields
-	case types.CSR:
-		return csrFields(t)
+	case types.CSR, types.CSC, types.COO, types.BCSR:
+		return sparseFields(t)
 	case types.View:
 		return []Field{
 			{"count", types.TInt, "number of parts"},
@@ -88,17 +85,29 @@ var (
 	}
 )
 
-// csrFields lists the fields of a sparse matrix: its sizes, and its arrays, which are data.
-func csrFields(t *types.Type) []Field {
-	return []Field{
+// sparseFields lists the fields of a sparse matrix: its sizes, and its arrays, which are data.
+func sparseFields(t *types.Type) []Field {
+	f := t.Sparse()
+	out := []Field{
 		{"rows", types.TInt, "number of rows"},
 		{"cols", types.TInt, "number of columns"},
-		{"nnz", types.TInt, "number of entries"},
-		{"row0", types.TInt, "place of row 0 in the root matrix"},
-		{"ptr", t.Member("ptr"), "where each row begins in col and val, and the end of the last"},
-		{"col", t.Member("col"), "the column of each entry, row by row"},
-		{"val", t.Member("val"), "the value of each entry, row by row"},
 	}
+	if f.Blocks {
+		out = append(out, Field{"nnz", types.TInt, "number of values, of all blocks"},
+			Field{"r", types.TInt, "number of rows of a block"}, Field{"c", types.TInt, "number of columns of a block"})
+	} else {
+		out = append(out, Field{"nnz", types.TInt, "number of entries"})
+	}
+	switch f.Axis {
+	case 0:
+		out = append(out, Field{"row0", types.TInt, "place of row 0 in the root matrix"})
+	case 1:
+		out = append(out, Field{"col0", types.TInt, "place of column 0 in the root matrix"})
+	}
+	for _, a := range f.Arrays {
+		out = append(out, Field{a.Name, t.Member(a.Name), a.Doc})
+	}
+	return out
 }
 
 // BuiltinValues lists the predeclared values.
@@ -154,7 +163,7 @@ func builtinValueObjects() map[string]*types.Object {
 // FieldEntries lists the fields of all kinds of data.
 func FieldEntries() []vocab.Entry {
 	var out []vocab.Entry
-	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.Tensor}, {Kind: types.CSR}, types.ViewOf(types.TInvalid)} {
+	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.Tensor}, {Kind: types.CSR}, {Kind: types.CSC}, {Kind: types.COO}, {Kind: types.BCSR}, types.ViewOf(types.TInvalid)} {
 		for _, f := range Fields(t) {
 			kind, _, _ := strings.Cut(t.String(), "[")
 			out = append(out, vocab.Entry{Name: f.Name, Syntax: "x." + f.Name, Doc: "of a " + kind + ": " + f.Doc})
@@ -205,14 +214,17 @@ var FilterTable = []FilterEntry{
 	{Name: "halves", Syntax: "halves()", Doc: "the two halves of a vector: blocks(2)",
 		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a pair of halves"},
 	{Name: "rows", Syntax: "rows(p)  rows(sizes = [...])", Doc: "p slabs of rows of a matrix, or slabs of given sizes",
-		On: []types.Kind{types.Matrix, types.CSR}, Splits: "matrices", Dims: 1, Shape: "a column of row slabs", Sizes: true,
+		On: []types.Kind{types.Matrix, types.CSR, types.BCSR}, Splits: "matrices", Dims: 1, Shape: "a column of row slabs", Sizes: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
-	{Name: "nonzeros", Syntax: "nonzeros(p)", Doc: "p slabs of rows of a sparse matrix, with about equal numbers of entries",
-		On: []types.Kind{types.CSR}, Splits: "sparse matrices", Dims: 1, Shape: "a column of row slabs",
+	{Name: "nonzeros", Syntax: "nonzeros(p)", Doc: "p slabs of rows of a sparse matrix, or of columns of a csc, with about equal numbers of entries",
+		On: []types.Kind{types.CSR, types.CSC, types.BCSR}, Splits: "csr, csc and bcsr matrices", Dims: 1, Shape: "a row of slabs",
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}}},
 	{Name: "cols", Syntax: "cols(p)  cols(sizes = [...])", Doc: "p strips of columns of a matrix, or strips of given sizes",
-		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a row of column strips", Sizes: true,
+		On: []types.Kind{types.Matrix, types.CSC}, Splits: "matrices", Dims: 1, Shape: "a row of column strips", Sizes: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
+	{Name: "entries", Syntax: "entries(p)  entries(sizes = [...])", Doc: "p pieces of a coo with about equal numbers of entries, or with given numbers",
+		On: []types.Kind{types.COO}, Splits: "coo matrices", Dims: 1, Shape: "a row of pieces", Sizes: true,
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}}},
 	{Name: "tiles", Syntax: "tiles(p, q)  tiles(p, q, r)  tiles(p, q, r, s)",
 		Doc: "p rows of q tiles of a matrix, indexed [i, j]; of a block or tensor, a count for each index",
 		On:  []types.Kind{types.Matrix, types.Block, types.Tensor}, Splits: "matrices, blocks and tensors", Dims: 2, Shape: "a grid of tiles", All: true,
@@ -225,9 +237,6 @@ var FilterTable = []FilterEntry{
 		On: indexed, Splits: "vectors, matrices, blocks and tensors", Dims: 1, Shape: "a row of slices", Drops: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "range", Type: types.TRange, Optional: true}}},
 }
-
-// absentFilters split kinds of data that this version has not.
-var absentFilters = map[string]string{"entries": "bcsr matrices"}
 
 func filterNamed(name string) *FilterEntry {
 	for i := range FilterTable {

@@ -36,7 +36,7 @@ func TestKindsOfData(t *testing.T) {
 // by name has a line, and what is listed is taken.
 func TestArgumentsAreDocumented(t *testing.T) {
 	known := map[string]bool{}
-	for _, kind := range []string{"variable", "vector", "matrix", "block", "tensor", "csr"} {
+	for _, kind := range []string{"variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr"} {
 		_, ds := Check(testEnv(t, "testdata"), diag.NewSource("a.spu", "register x = "+kind+"[f64](zzz = 1)\n"))
 		for _, d := range ds {
 			for _, h := range d.Help {
@@ -67,7 +67,7 @@ func TestArgumentsAreDocumented(t *testing.T) {
 	// The examples are right.
 	for _, set := range vocab.Args {
 		for _, e := range set.Args {
-			text := "param n: int = 3\nregister x = vector[f64](10, fill = 1)\nregister A = matrix[f64](9, 9)\nregister b = block[f64](4, 4, 6)\nregister t = tensor[f64](4, 4, 4, 4)\n" +
+			text := "param n: int = 3\nregister x = vector[f64](10, fill = 1)\nregister A = matrix[f64](9, 9, fill = 0)\nregister b = block[f64](4, 4, 6)\nregister t = tensor[f64](4, 4, 4, 4)\n" +
 				"codelet zero(x: W variable[f64]) { x = 0.0 }\ncodelet add(into: RW variable[f64], from: R variable[f64]) { into += from }\n"
 			if strings.HasPrefix(e.Syntax, "csr[") {
 				text = "register A = csr[f64](1, 1, ptr = [0, 1], col = [0], fill = 1)\nregister p = vector[i32](1, fill = 0)\nregister M = matrix[f64](1, 1, fill = 1)\n"

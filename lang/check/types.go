@@ -19,7 +19,11 @@ var plainTypes = map[string]*types.Type{
 	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
 }
 
-var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR}
+var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor,
+	"csr": types.CSR, "csc": types.CSC, "coo": types.COO, "bcsr": types.BCSR}
+
+// kindsOfData lists the kinds of data for messages.
+const kindsOfData = "variable, vector, matrix, block, tensor, csr, csc, coo, bcsr, void"
 
 // resolveType finds the type that e names; TInvalid after a report.
 func (c *checker) resolveType(e *syntax.TypeExpr) *types.Type {
@@ -58,10 +62,6 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		return &types.Type{Kind: handleKinds[name], Elem: el.Elem, Param: el.Param}
 	case name == "list" || name == "view" || name == "array":
 		return c.compound(e, name, operand)
-	case absentKinds[name]:
-		d := c.err("E0705", e.Name, fmt.Sprintf("data of kind `%s` is not part of this version", name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, tensor, csr, void")
-		return types.TInvalid
 	case plainTypes[name] != nil:
 		if e.Elem != nil {
 			c.err("E0705", e.Elem, fmt.Sprintf("`%s` takes nothing in brackets", name))
@@ -210,6 +210,12 @@ func aType(t *types.Type) string {
 	return "a " + s
 }
 
+// kindName is the kind of a handle type without its element: "vector".
+func kindName(t *types.Type) string {
+	s, _, _ := strings.Cut(t.String(), "[")
+	return s
+}
+
 // plural names many values of type t.
 func plural(t *types.Type) string {
 	switch t.Kind {
@@ -225,8 +231,8 @@ func plural(t *types.Type) string {
 		return "blocks"
 	case types.Tensor:
 		return "tensors"
-	case types.CSR:
-		return "csr matrices"
+	case types.CSR, types.CSC, types.COO, types.BCSR:
+		return kindName(t) + " matrices"
 	}
 	return "values of type " + t.String()
 }

@@ -32,7 +32,7 @@ type Handle struct {
 	copied bool     // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
 	ldim   int      // of a whole matrix in main memory; 0: the number of columns
 	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
-	csr    *csr     // of a sparse matrix, or of one of its arrays
+	sparse *sparse  // of a sparse matrix, or of one of its arrays
 }
 
 // Exists reports whether h is data of a run, dead or alive, and neither nil nor a Handle
@@ -44,11 +44,11 @@ func (h *Handle) Name() string {
 	if !h.Exists() {
 		return ""
 	}
-	if member := h.memberName(); member != "" && h.csr.whole.view != nil {
-		return h.csr.whole.Name() + "." + member
+	if member := h.memberName(); member != "" && h.sparse.whole.view != nil {
+		return h.sparse.whole.Name() + "." + member
 	}
 	if n := h.h.Name(); n != "" {
-		if h.isCSR() {
+		if h.isSparse() {
 			n = strings.TrimSuffix(n, ".val")
 		}
 		return n
@@ -140,43 +140,38 @@ func (h *Handle) ld() int {
 	return step[0]
 }
 
-// Sparse matrices: a Handle that stands for three data of the engine.
+// Sparse matrices: a Handle that stands for several data of the engine, its arrays.
 
-// csr is a sparse matrix, or rows of one. The Handle of the whole has the engine's handle of the
+// sparse is a sparse matrix, or a part of one. The Handle of the whole has the engine's handle of the
 // values, which are all of it that changes.
-type csr struct {
-	whole         *Handle
-	ptr, col, val Handle
-	cols, row0    int
-	begin         []int64 // the elements of ptr, which nothing changes
+type sparse struct {
+	iface.SparseStructure // but for Row and Col; offsets of a part need not begin with 0
+	whole                 *Handle
+	arrays                []Handle // as the format has them
+	origin                int      // the first row, or column, in the root matrix
 }
 
-// setCSR makes h a whole sparse matrix with these arrays.
-func (h *Handle) setCSR(arrays []*datamgr.Handle, k *csr) {
-	h.csr, k.whole = k, h
-	for i, name := range types.CSRMembers {
-		*h.member(name) = Handle{h: arrays[i], m: h.m, typ: h.typ.Member(name), at: h.at, root: h, owner: -1, csr: k}
+// setSparse makes h a whole sparse matrix with these arrays.
+func (h *Handle) setSparse(arrays []*datamgr.Handle, k *sparse) {
+	h.sparse, k.whole = k, h
+	k.arrays = make([]Handle, len(arrays))
+	for i, a := range k.Format.Arrays {
+		k.arrays[i] = Handle{h: arrays[i], m: h.m, typ: h.typ.Member(a.Name), at: h.at, root: h, owner: -1, sparse: k}
 	}
 }
 
-// isCSR reports whether h is a sparse matrix, and not one of its arrays.
-func (h *Handle) isCSR() bool { return h.csr != nil && h.csr.whole == h }
+// isSparse reports whether h is a sparse matrix, and not one of its arrays.
+func (h *Handle) isSparse() bool { return h.sparse != nil && h.sparse.whole == h }
 
 // member returns an array of the sparse matrix h.
 func (h *Handle) member(name string) *Handle {
-	switch name {
-	case "ptr":
-		return &h.csr.ptr
-	case "col":
-		return &h.csr.col
-	}
-	return &h.csr.val
+	return &h.sparse.arrays[h.sparse.Format.Array(name)]
 }
 
-// Member returns an array of the sparse matrix h, "ptr", "col" or "val", as a handle; nil if h is no
+// Member returns an array of the sparse matrix h, such as "ptr", "col" or "val", as a handle; nil if h is no
 // sparse matrix, or has no such array. Of h itself, Acquire and Desc are those of the values.
 func (h *Handle) Member(name string) *Handle {
-	if !h.Exists() || !h.isCSR() || h.typ.Member(name) == nil {
+	if !h.Exists() || !h.isSparse() || h.typ.Member(name) == nil {
 		return nil
 	}
 	return h.member(name)
@@ -184,59 +179,68 @@ func (h *Handle) Member(name string) *Handle {
 
 // memberName returns the name of h as an array of a sparse matrix, "" if it is none.
 func (h *Handle) memberName() string {
-	if h.csr == nil {
+	if h.sparse == nil {
 		return ""
 	}
-	for _, name := range types.CSRMembers {
-		if h.csr.whole.member(name) == h {
-			return name
+	for i := range h.sparse.arrays {
+		if &h.sparse.arrays[i] == h {
+			return h.sparse.Format.Arrays[i].Name
 		}
 	}
 	return ""
 }
 
 // data returns the data of the engine that h stands for.
-func (h *Handle) data() []*Handle {
-	if !h.isCSR() {
-		return []*Handle{h}
-	}
-	return []*Handle{&h.csr.ptr, &h.csr.col, &h.csr.val}
-}
+func (h *Handle) data() []*Handle { return addData(nil, h) }
 
 // addData appends the data of the engine that h stands for.
 func addData(out []*Handle, h *Handle) []*Handle {
-	if !h.isCSR() {
+	if !h.isSparse() {
 		return append(out, h)
 	}
-	return append(out, h.data()...)
+	for i := range h.sparse.arrays {
+		out = append(out, &h.sparse.arrays[i])
+	}
+	return out
 }
 
-// csrField reads a size of a sparse matrix.
-func (h *Handle) csrField(name string) int64 {
+// values returns the array of values.
+func (k *sparse) values() *Handle { return &k.arrays[k.Format.Values()] }
+
+// field reads a size of a sparse matrix.
+func (k *sparse) field(name string) int64 {
 	switch name {
 	case "rows":
-		return int64(len(h.csr.begin) - 1)
+		return int64(k.Rows)
 	case "cols":
-		return int64(h.csr.cols)
+		return int64(k.Cols)
+	case "r":
+		return int64(k.R)
+	case "c":
+		return int64(k.C)
 	case "nnz":
-		d := h.csr.val.h.Desc()
-		return int64(d.Dim[0])
+		d := k.values().h.Desc()
+		return int64(d.Len())
 	}
-	return int64(h.csr.row0)
+	return int64(k.origin) // row0 or col0
 }
 
 // sizesText writes the sizes of a sparse matrix: "3 x 4, 5 entries".
-func (h *Handle) sizesText() string {
-	nnz := plural(h.csrField("nnz"), "entry")
-	nnz = strings.Replace(nnz, "entrys", "entries", 1)
-	return fmt.Sprintf("%d x %d, %s", h.csrField("rows"), h.csrField("cols"), nnz)
+func (k *sparse) sizesText() string {
+	d := k.values().h.Desc()
+	n := plural(int64(d.Dim[0]), "entry")
+	n = strings.Replace(n, "entrys", "entries", 1)
+	if k.Format.Blocks {
+		n = fmt.Sprintf("%s of %d x %d", plural(int64(d.Dim[0]), "block"), k.R, k.C)
+	}
+	return fmt.Sprintf("%d x %d, %s", k.Rows, k.Cols, n)
 }
 
 // dataIn lists the data of the engine in v: handlesIn, with the arrays of sparse matrices.
 func (m *Machine) dataIn(v any, at position) (out []*Handle) {
 	list := m.handlesIn(v, at)
 	for k, h := range list {
-		if h.isCSR() { // most often there is none, and the list remains
+		if h.isSparse() { // most often there is none, and the list remains
 			out = append(out, list[:k]...)
 			for _, h := range list[k:] {
 				out = addData(out, h)
@@ -362,8 +366,8 @@ func argument(e *syntax.Call, name string, i int) (syntax.Expr, syntax.Node) {
 // constructor compiles vector[f32](n, fill = 1.0) and the like.
 func (c *compiler) constructor(e *syntax.Call) maker {
 	t := e.Type()
-	if t.Kind == types.CSR {
-		return c.csrConstructor(e)
+	if t.Sparse() != nil {
+		return c.sparseConstructor(e)
 	}
 	at := c.positionOf(e)
 	spec := engine.DataSpec{Kind: t.Data(), Elem: t.Elem, Site: siteOf(at)}
@@ -399,6 +403,9 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	}
 	if x, _ := argument(e, "load", -1); x != nil {
 		source = c.loadSource(x)
+	}
+	if x, _ := argument(e, "from", -1); x != nil {
+		source = c.denseSource(x)
 	}
 	return func(f *frame, name string) any {
 		m := f.m
@@ -756,8 +763,8 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 // wholeOnly raises E0705 about a statement on an array of a sparse matrix that applies to all of it.
 func (m *Machine) wholeOnly(h *Handle, verb string, at position) {
 	if name := h.memberName(); name != "" && (verb == "unregister" || name != "val") {
-		whole := h.csr.whole.Name()
-		m.failHelp("E0705", at, "", fmt.Sprintf("write `%s %s`", verb, whole), "`%s` is an array of the csr `%s`, and `%s` applies to the whole", h.Name(), whole, verb)
+		whole := h.sparse.whole.Name()
+		m.failHelp("E0705", at, "", fmt.Sprintf("write `%s %s`", verb, whole), "`%s` is an array of the %s `%s`, and `%s` applies to the whole", h.Name(), h.sparse.Format.Name, whole, verb)
 	}
 }
 

@@ -206,9 +206,9 @@ func (m *Machine) raiseEngine(err error, at position, h *Handle) {
 		m.raiseDead(h, at)
 	case errors.As(err, &ro):
 		if h != nil && h.memberName() != "" {
-			d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is part of the structure of a csr, which never changes", handleName(h, at)))
+			d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is part of the structure of a %s, which never changes", handleName(h, at), h.sparse.Format.Name))
 			d.Label = fmt.Sprintf("%v promises to change it", ro.Mode)
-			d.Help = []string{"tasks change values: `.val`; for another structure register another csr"}
+			d.Help = []string{"tasks change values: `.val`; for another structure register another " + h.sparse.Format.Name}
 			d.Cause = err
 			m.raise(d)
 		}
@@ -759,7 +759,7 @@ func (m *Machine) noReduction(err error, at position, h *Handle, fold, codelet s
 		label(d, h.root.at, "registered without `reduce`")
 	}
 	if h != nil && h.memberName() != "" {
-		d.Help = []string{"a csr has no reduction: take it as COMMUTE"}
+		d.Help = []string{fmt.Sprintf("a %s has no reduction: take it as COMMUTE", h.sparse.Format.Name)}
 		d.Cause = err
 		m.raise(d)
 	}

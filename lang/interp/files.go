@@ -239,7 +239,9 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	kind, elem := iface.NoKind, iface.NoElem
 	switch x := v.(type) {
 	case *Handle:
-		kind, elem = x.h.Type()
+		if kind, elem = x.h.Type(); x.isSparse() {
+			kind = iface.Matrix // of blocks, too
+		}
 	case *Array:
 		kind, elem = x.buf.Kind, x.buf.Elem
 	}
@@ -247,8 +249,8 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	var err error
 	switch x := v.(type) {
 	case *Handle:
-		if x.isCSR() {
-			m.saveCSR(x, name, at, nameAt)
+		if x.isSparse() {
+			m.saveSparse(x, name, at, nameAt)
 			return
 		}
 		acc := m.hold(x, iface.R, at)
@@ -267,23 +269,45 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	}
 }
 
-// saveCSR writes a sparse matrix to a file.
-func (m *Machine) saveCSR(h *Handle, name string, at, nameAt position) {
-	var acc [3]*engine.Access
-	for i, d := range h.data() {
-		acc[i] = m.hold(d, iface.R, at)
-		defer acc[i].Release()
-	}
+// saveSparse writes a sparse matrix to a file.
+func (m *Machine) saveSparse(h *Handle, name string, at, nameAt position) {
+	s, val, release := m.readSparse(h, at)
+	defer release()
 	if m.plan != nil {
-		m.plan.saved[savedKey(name)] = savedFile{name, iface.Desc{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{len(h.csr.begin) - 1, h.csr.cols}}}
+		m.plan.saved[savedKey(name)] = savedFile{name, iface.Desc{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{s.Rows, s.Cols}}}
 		return
 	}
-	err := protect(func() error {
-		return format.SaveCSR(format.Within(m.ctx, m.cfg.Files), name, h.csr.cols, acc[0].Buffer(), acc[1].Buffer(), acc[2].Buffer())
-	})
+	err := protect(func() error { return format.SaveSparse(format.Within(m.ctx, m.cfg.Files), name, s, val) })
 	if err != nil {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
+}
+
+// readSparse acquires the arrays of a sparse matrix in mode R. A plan does not know their elements.
+func (m *Machine) readSparse(h *Handle, at position) (s *iface.SparseStructure, val *iface.Buffer, release func()) {
+	out := h.sparse.SparseStructure
+	var held []*engine.Access
+	release = func() {
+		for _, a := range held {
+			_ = a.Release() // nothing was written
+		}
+	}
+	for i, d := range h.data() {
+		acc := m.hold(d, iface.R, at)
+		held = append(held, acc)
+		if m.plan != nil {
+			continue
+		}
+		switch h.sparse.Format.Arrays[i].Name {
+		case "row":
+			out.Row = iface.Slice[int32](acc.Buffer())
+		case "col":
+			out.Col = iface.Slice[int32](acc.Buffer())
+		case "val":
+			val = acc.Buffer()
+		}
+	}
+	return &out, val, release
 }
 
 func (m *Machine) write(name string, b *iface.Buffer) error {
@@ -300,8 +324,8 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 // show as "?".
 func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
-	if h.isCSR() {
-		return m.csrText(h, at)
+	if h.isSparse() {
+		return m.sparseText(h, at)
 	}
 	d := h.h.Desc()
 	if d.Kind == iface.Void { // it has no value but an order: print waits for its tasks, and reports their failure
@@ -317,30 +341,62 @@ func (m *Machine) handleText(h *Handle, at position) string {
 	return m.bufferText(h.typ.String(), b, known)
 }
 
-// csrText writes a sparse matrix: its sizes, and a line for each of the rows that are shown.
-func (m *Machine) csrText(h *Handle, at position) string {
-	title := h.typ.String() + " " + h.sizesText() + ":"
-	val, known, release := m.elements(&h.csr.val, at)
+// sparseText writes a sparse matrix: its sizes, and a line for each of the rows, columns, entries or blocks
+// that are shown.
+func (m *Machine) sparseText(h *Handle, at position) string {
+	k := h.sparse
+	f := k.Format
+	title := h.typ.String() + " " + k.sizesText() + ":"
+	val, known, release := m.elements(k.values(), at)
 	defer release()
 	if m.plan != nil {
 		return title + " not known in a plan"
 	}
-	col := m.hold(&h.csr.col, iface.R, at)
-	defer col.Release()
-	begin, columns := h.csr.begin, iface.Slice[int32](col.Buffer())
-	_, rows := m.shown()
+	var places [][]int32 // of the arrays between ptr and the values
+	for i, a := range f.Arrays[:f.Values()] {
+		if a.Name != "ptr" {
+			acc := m.hold(&k.arrays[i], iface.R, at)
+			defer acc.Release()
+			places = append(places, iface.Slice[int32](acc.Buffer()))
+		}
+	}
+	_, most := m.shown()
+	value := func(v int, at index) string {
+		if known != nil && !known(at) {
+			return unwrittenElement
+		}
+		return m.elemText(val.Elem, readElem(val.Elem, elemAt(val, v)))
+	}
+	text := func(entry int) string { // "1.5", or "[1.0 0.0; 0.0 2.0]" of a block
+		if !f.Blocks {
+			return value(entry, index{entry})
+		}
+		var rows []string
+		each(k.R, most, func(i int) {
+			var row []string
+			each(k.C, most, func(j int) {
+				row = append(row, value((entry*k.R+i)*k.C+j, index{entry, i, j}))
+			}, func() { row = append(row, elision) })
+			rows = append(rows, strings.Join(row, " "))
+		}, func() { rows = append(rows, elision) })
+		return "[" + strings.Join(rows, "; ") + "]"
+	}
 	var out strings.Builder
 	out.WriteString(title)
-	each(len(begin)-1, rows, func(i int) {
-		fmt.Fprintf(&out, "\n  %d:", h.csr.row0+i)
-		lo, hi := int(begin[i]-begin[0]), int(begin[i+1]-begin[0])
-		each(hi-lo, rows, func(k int) {
-			text := unwrittenElement
-			if known == nil || known(index{lo + k}) {
-				text = m.elemText(val.Elem, readElem(val.Elem, elemAt(val, lo+k)))
-			}
-			fmt.Fprintf(&out, "  %d: %s", columns[lo+k], text)
-		}, func() { out.WriteString("  " + elision) })
+	if f.Axis < 0 {
+		each(len(places[0]), most, func(e int) { fmt.Fprintf(&out, "\n  %d, %d: %s", places[0][e], places[1][e], text(e)) },
+			func() { out.WriteString("\n  " + elision) })
+		return out.String()
+	}
+	scale := 1
+	if f.Axis == 0 {
+		scale = k.R
+	}
+	each(k.Lines(), most, func(i int) {
+		fmt.Fprintf(&out, "\n  %d:", k.origin+i*scale)
+		lo, hi := int(k.Ptr[i]-k.Ptr[0]), int(k.Ptr[i+1]-k.Ptr[0])
+		each(hi-lo, most, func(e int) { fmt.Fprintf(&out, "  %d: %s", int(places[0][lo+e])*k.C, text(lo+e)) },
+			func() { out.WriteString("  " + elision) })
 	}, func() { out.WriteString("\n  " + elision) })
 	return out.String()
 }

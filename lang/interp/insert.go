@@ -368,8 +368,8 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		if hasCall(a.Value) {
 			s.fresh = true
 		}
-		if p.Type.Kind == types.CSR {
-			s.addCSR(op)
+		if p.Type.Sparse() != nil {
+			s.addSparse(op, p.Type)
 			continue
 		}
 		if a.Mode == iface.Redux || a.Mode == iface.Scratch {
@@ -389,32 +389,35 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 	return s
 }
 
-// addCSR adds the arrays of the sparse matrix op to the operands, and its columns to the scalars.
-func (s *insertSite) addCSR(op operandCode) {
+// addSparse adds the arrays of the sparse matrix op, of type t, to the operands, and sizes to the scalars.
+func (s *insertSite) addSparse(op operandCode, t *types.Type) {
 	first, whole, name := len(s.ops), op.value, op.name
-	for _, member := range types.CSRMembers {
+	f := t.Sparse()
+	for i, a := range f.Arrays {
 		array := op
-		array.name = name + "." + member
-		if member != "val" {
+		array.name = name + "." + a.Name
+		if i != f.Values() {
 			array.mode = iface.R
 		}
 		array.value = func(f *frame) *Handle { // after the first, of what that is an array of
-			return f.m.sites[s.id].handles[first].csr.whole.member(member)
+			return &f.m.sites[s.id].handles[first].sparse.arrays[i]
 		}
-		if member == types.CSRMembers[0] {
+		if i == 0 {
 			array.value = func(f *frame) *Handle {
 				h := whole(f)
 				if h == nil {
 					return nil
 				}
-				return h.member(member)
+				return &h.sparse.arrays[0]
 			}
 		}
 		s.ops = append(s.ops, array)
 	}
-	s.scalars = append(s.scalars, scalarCode{at: op.at, nam: name + ".cols", set: func(f *frame, v *iface.Scalar) {
-		*v = iface.Int(int64(f.m.sites[s.id].handles[first].csr.cols))
-	}})
+	for _, size := range f.Scalars() {
+		s.scalars = append(s.scalars, scalarCode{at: op.at, nam: name + "." + size, set: func(f *frame, v *iface.Scalar) {
+			*v = iface.Int(f.m.sites[s.id].handles[first].sparse.field(size))
+		}})
+	}
 }
 
 func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {

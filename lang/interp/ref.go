@@ -123,7 +123,7 @@ func (c *compiler) refField(e *syntax.Selector) refFn {
 			return l
 		}
 	}
-	if e.X.Type().Kind == types.CSR {
+	if e.X.Type().Sparse() != nil {
 		h := c.handle(e)
 		return func(f *frame) any { return h(f) }
 	}
@@ -419,7 +419,7 @@ func (c *compiler) handle(e syntax.Expr) handleFn {
 			return h
 		}
 	case *syntax.Selector:
-		if e.X.Type().Kind == types.CSR && e.Name.Obj == nil {
+		if e.X.Type().Sparse() != nil && e.Name.Obj == nil {
 			whole, at, name := c.handle(e.X), c.positionOf(e.X), e.Name.Name
 			return func(f *frame) *Handle {
 				h := whole(f)
@@ -630,8 +630,8 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 	}
 	return func(f *frame) int64 {
 		h, _ := x(f).(*Handle)
-		if h.isCSR() {
-			return h.csrField(name)
+		if h.isSparse() {
+			return h.sparse.field(name)
 		}
 		d := h.h.Desc()
 		if h.h.Resizable() && d.Rank > 0 {

@@ -404,8 +404,8 @@ func (m *Machine) Describe(v any) string {
 	case *Handle:
 		d := x.h.Desc()
 		s := []string{shapeText(&d)}
-		if x.isCSR() {
-			s[0] = x.sizesText()
+		if x.isSparse() {
+			s[0] = x.sparse.sizesText()
 		}
 		switch {
 		case !x.h.Alive():
@@ -517,8 +517,8 @@ func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (ou
 			wrong = fmt.Errorf("`%s` is %s, and has no elements to choose from", name, article(o.Type.String()))
 			return
 		}
-		if h.isCSR() {
-			wrong = fmt.Errorf("`%s` is a csr: to see all values print `%s.val`", name, name)
+		if h.isSparse() {
+			wrong = fmt.Errorf("`%s` is a %s: to see all values print `%s.val`", name, h.sparse.Format.Name, name)
 			return
 		}
 		m.alive(h, position{})

@@ -304,7 +304,7 @@ func (g *imaging) handle(h *Handle) *Handle {
 		return nil
 	}
 	if name := h.memberName(); name != "" {
-		return g.handle(h.csr.whole).member(name)
+		return g.handle(h.sparse.whole).member(name)
 	}
 	if h.view != nil {
 		g.view(h.view)
@@ -313,11 +313,14 @@ func (g *imaging) handle(h *Handle) *Handle {
 	return image(g, h, func(out *Handle) {
 		*out = Handle{m: g.m, typ: h.typ, at: h.at, owner: -1, ldim: h.ldim, fold: h.fold, root: out}
 		out.h = g.datum(h)
-		if h.csr != nil {
-			arrays := []*datamgr.Handle{g.datum(&h.csr.ptr), g.datum(&h.csr.col), out.h}
-			out.setCSR(arrays, &csr{cols: h.csr.cols, begin: h.csr.begin})
-			for _, name := range types.CSRMembers {
-				out.member(name).deflt = g.view(h.member(name).deflt)
+		if h.sparse != nil {
+			var arrays []*datamgr.Handle
+			for _, a := range h.data()[:h.sparse.Format.Values()] {
+				arrays = append(arrays, g.datum(a))
+			}
+			out.setSparse(append(arrays, out.h), &sparse{SparseStructure: h.sparse.SparseStructure})
+			for i, a := range h.data() {
+				out.sparse.arrays[i].deflt = g.view(a.deflt)
 			}
 		}
 		out.deflt = g.view(h.deflt)
@@ -352,10 +355,10 @@ func (g *imaging) view(v *View) *View {
 			g.parts[v.v.Parts[k]] = &out.parts[k]
 		}
 		if !v.v.Ended() {
-			g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.member(2) })
+			g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.arrayName(len(v.arrays)) })
 		}
 		for i, a := range v.arrays {
-			d, err := g.m.rt.ImageView(a, out.of.member(types.CSRMembers[i]).h)
+			d, err := g.m.rt.ImageView(a, out.of.sparse.arrays[i].h)
 			if err != nil {
 				g.m.raiseEngine(err, position{}, nil)
 			}
@@ -363,15 +366,15 @@ func (g *imaging) view(v *View) *View {
 				g.images[p] = a.Parts[k]
 			}
 			if !v.v.Ended() {
-				g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.member(i) })
+				g.m.plan.rec.View(d.Parts, func(k int) string { return out.partName(k) + out.arrayName(i) })
 			}
 			out.arrays = append(out.arrays, d)
 		}
 		for k := range v.parts { // out.parts has its place by now
-			if c := v.parts[k].csr; c != nil {
-				out.slab(k, c.row0, c.begin)
-				for _, name := range types.CSRMembers {
-					out.parts[k].member(name).deflt = g.view(v.parts[k].member(name).deflt)
+			if c := v.parts[k].sparse; c != nil {
+				out.sparsePart(k, &sparse{SparseStructure: c.SparseStructure, origin: c.origin})
+				for i, a := range v.parts[k].data() {
+					out.parts[k].sparse.arrays[i].deflt = g.view(a.deflt)
 				}
 			}
 			out.parts[k].deflt = g.view(v.parts[k].deflt)

@@ -1,64 +1,90 @@
 package interp
 
 // Structures of sparse matrices that come from other data: the entries of a matrix, of several, of a
-// transposed or reordered one, and the elements of a dense matrix other than zero.
+// transposed or reordered one, a matrix in another format, and the elements of a dense matrix other than zero.
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// entriesSource makes the structure of a sparse matrix, and writes its values.
-type entriesSource struct {
-	rows, cols int
-	ptr        []int64
-	col        []int32
-	values     func(*iface.Buffer) error // nil: none
+// sparseSource makes the structure of a sparse matrix, and writes its values.
+type sparseSource struct {
+	iface.SparseStructure
+	values func(*iface.Buffer) error // nil: none
 }
 
-// maxCSR is the largest number of rows or columns of a sparse matrix.
-const maxCSR = 1<<31 - 1
-
-// standIn gives s sizes and, as a plan does not know the entries, one in each row.
-func (s *entriesSource) standIn(dims []int) {
-	s.rows, s.cols = 1, 1
+// standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
+// rows.
+func (s *sparseSource) standIn(dims []int) {
+	up := func(n, r int) int { return (n + r - 1) / r * r }
+	s.Rows, s.Cols = s.R, s.C
 	if len(dims) > 0 {
-		s.rows = dims[0]
+		s.Rows = up(dims[0], s.R)
 	}
 	if len(dims) > 1 {
-		s.cols = dims[1]
+		s.Cols = up(dims[1], s.C)
 	}
-	s.ptr = make([]int64, s.rows+1)
-	if s.cols > 0 {
-		s.col = make([]int32, s.rows)
-		for i := range s.ptr {
-			s.ptr[i] = int64(i)
+	n, entries := s.Lines(), s.Lines()
+	if s.Format.Axis < 0 {
+		entries = s.Rows
+	}
+	if s.Rows == 0 || s.Cols == 0 {
+		entries = 0
+	}
+	if s.Format.Axis >= 0 {
+		s.Ptr = make([]int64, n+1)
+		for i := range s.Ptr {
+			s.Ptr[i] = int64(min(i, entries))
+		}
+	}
+	for _, a := range s.Format.Arrays {
+		switch a.Name {
+		case "row":
+			s.Row = make([]int32, entries)
+		case "col":
+			s.Col = make([]int32, entries)
 		}
 	}
 	s.values = func(*iface.Buffer) error { return nil }
 }
 
-// structureFn gives s a structure.
-type structureFn func(f *frame, s *entriesSource)
+// layout returns how s is to lie in memory.
+func (m *Machine) layout(s *sparseSource) format.Layout {
+	to := format.Layout{Format: s.Format, R: s.R, C: s.C}
+	if m.may.data != unlimited {
+		to.Bytes = max(1, m.may.data-m.used.data)
+	}
+	return to
+}
 
-// structureFrom compiles like =, transposed = and dense = of a constructor. It returns nil if e has
+// structureFn gives s a structure.
+type structureFn func(f *frame, s *sparseSource)
+
+// structureFrom compiles like =, transposed =, dense = and from = of a constructor. It returns nil if e has
 // none of them.
 func (c *compiler) structureFrom(e *syntax.Call) structureFn {
 	at := c.positionOf(e)
 	if x, _ := argument(e, "transposed", -1); x != nil {
 		of, at := c.ref(x), c.positionOf(x)
-		return func(f *frame, s *entriesSource) {
+		return func(f *frame, s *sparseSource) {
 			h, _ := of(f).(*Handle)
 			f.m.transposed(s, h, at)
 		}
 	}
-	if x, _ := argument(e, "dense", -1); x != nil {
+	for _, name := range []string{"dense", "from"} {
+		x, _ := argument(e, name, -1)
+		if x == nil {
+			continue
+		}
 		of, at := c.ref(x), c.positionOf(x)
-		return func(f *frame, s *entriesSource) {
+		return func(f *frame, s *sparseSource) {
 			h, _ := of(f).(*Handle)
-			f.m.nonzeros(s, h, at)
+			f.m.convertSparse(s, h, at)
 		}
 	}
 	x, _ := argument(e, "like", -1)
@@ -71,7 +97,7 @@ func (c *compiler) structureFrom(e *syntax.Call) structureFn {
 	if x, _ := argument(e, "order", -1); x != nil {
 		order, orderAt = c.ref(x), c.positionOf(x)
 	}
-	return func(f *frame, s *entriesSource) {
+	return func(f *frame, s *sparseSource) {
 		m := f.m
 		list := m.handlesIn(of(f), likeAt)
 		if len(list) == 0 {
@@ -95,13 +121,13 @@ func (c *compiler) structureFrom(e *syntax.Call) structureFn {
 // changes. In a plan, which knows no columns, they are zeros.
 func (m *Machine) columnsOf(h *Handle, at position, use func(begin []int64, col []int32)) {
 	m.alive(h, at)
-	acc := m.hold(&h.csr.col, iface.R, at)
+	acc := m.hold(h.member("col"), iface.R, at)
 	defer acc.Release()
 	if m.plan != nil {
-		use(h.csr.begin, make([]int32, h.csrField("nnz")))
+		use(h.sparse.Ptr, make([]int32, h.sparse.field("nnz")))
 		return
 	}
-	use(h.csr.begin, iface.Slice[int32](acc.Buffer()))
+	use(h.sparse.Ptr, iface.Slice[int32](acc.Buffer()))
 }
 
 // pollRows looks whether the run has to end, now and then.
@@ -112,31 +138,31 @@ func (m *Machine) pollRows(i int, at position) {
 }
 
 // likeOne gives s the structure of h.
-func (m *Machine) likeOne(s *entriesSource, h *Handle, at position) {
+func (m *Machine) likeOne(s *sparseSource, h *Handle, at position) {
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		m.fits(8*int64(len(begin))+4*int64(len(col)), at)
-		s.rows, s.cols = len(begin)-1, h.csr.cols
-		s.ptr = make([]int64, len(begin))
+		s.Rows, s.Cols = len(begin)-1, h.sparse.Cols
+		s.Ptr = make([]int64, len(begin))
 		for i, p := range begin { // those of a part need not begin with 0
-			s.ptr[i] = p - begin[0]
+			s.Ptr[i] = p - begin[0]
 		}
-		s.col = slices.Clone(col)
+		s.Col = slices.Clone(col)
 	})
 }
 
 // union adds the entries of h to the structure s.
-func (m *Machine) union(s *entriesSource, h *Handle, at position) {
-	if rows, cols := int(h.csrField("rows")), h.csr.cols; rows != s.rows || cols != s.cols {
-		m.failHelp("E0705", at, "", "entries of one place are one entry, so the sizes have to be the same", "`like` has a csr of %d x %d and one of %d x %d", s.rows, s.cols, rows, cols)
+func (m *Machine) union(s *sparseSource, h *Handle, at position) {
+	if rows, cols := int(h.sparse.field("rows")), h.sparse.Cols; rows != s.Rows || cols != s.Cols {
+		m.failHelp("E0705", at, "", "entries of one place are one entry, so the sizes have to be the same", "`like` has a csr of %d x %d and one of %d x %d", s.Rows, s.Cols, rows, cols)
 	}
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		if m.plan != nil { // most often much the same entries
 			return
 		}
-		m.fits(8*int64(len(begin))+4*int64(len(s.col)+len(col)), at)
-		ptr, out := make([]int64, len(begin)), make([]int32, 0, max(len(s.col), len(col)))
-		for i := range s.rows {
-			a, b := s.col[s.ptr[i]:s.ptr[i+1]], col[begin[i]-begin[0]:begin[i+1]-begin[0]]
+		m.fits(8*int64(len(begin))+4*int64(len(s.Col)+len(col)), at)
+		ptr, out := make([]int64, len(begin)), make([]int32, 0, max(len(s.Col), len(col)))
+		for i := range s.Rows {
+			a, b := s.Col[s.Ptr[i]:s.Ptr[i+1]], col[begin[i]-begin[0]:begin[i+1]-begin[0]]
 			for len(a) > 0 && len(b) > 0 {
 				j := min(a[0], b[0])
 				if a[0] == j {
@@ -151,30 +177,30 @@ func (m *Machine) union(s *entriesSource, h *Handle, at position) {
 			ptr[i+1] = int64(len(out))
 			m.pollRows(i, at)
 		}
-		s.ptr, s.col = ptr, out
+		s.Ptr, s.Col = ptr, out
 	})
 }
 
 // transposed gives s the entries of h with rows and columns exchanged.
-func (m *Machine) transposed(s *entriesSource, h *Handle, at position) {
+func (m *Machine) transposed(s *sparseSource, h *Handle, at position) {
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
-		rows, cols := h.csr.cols, len(begin)-1
+		rows, cols := h.sparse.Cols, len(begin)-1
 		if m.plan != nil {
 			s.standIn([]int{rows, cols})
 			return
 		}
 		m.fits(16*int64(rows+1)+4*int64(len(col)), at)
-		s.rows, s.cols, s.ptr, s.col = rows, cols, make([]int64, rows+1), make([]int32, len(col))
+		s.Rows, s.Cols, s.Ptr, s.Col = rows, cols, make([]int64, rows+1), make([]int32, len(col))
 		for _, j := range col {
-			s.ptr[j+1]++
+			s.Ptr[j+1]++
 		}
 		for i := range rows {
-			s.ptr[i+1] += s.ptr[i]
+			s.Ptr[i+1] += s.Ptr[i]
 		}
-		next := slices.Clone(s.ptr)
+		next := slices.Clone(s.Ptr)
 		for i := range cols {
 			for _, j := range col[begin[i]-begin[0] : begin[i+1]-begin[0]] {
-				s.col[next[j]] = int32(i)
+				s.Col[next[j]] = int32(i)
 				next[j]++
 			}
 			m.pollRows(i, at)
@@ -184,21 +210,21 @@ func (m *Machine) transposed(s *entriesSource, h *Handle, at position) {
 
 // reorder puts rows and columns of the structure s in the order of the vector h: row i becomes row
 // h[i] of before, and so do columns.
-func (m *Machine) reorder(s *entriesSource, h *Handle, at, whole position) {
+func (m *Machine) reorder(s *sparseSource, h *Handle, at, whole position) {
 	const help = "`order` has the number of each row once: row i of the new csr is row `order[i]` of the other one"
-	if s.rows != s.cols {
-		m.failHelp("E0705", at, "", "rows and columns get the same order: the csr has to be square", "`order` is for a square csr, and this one is %d x %d", s.rows, s.cols)
+	if s.Rows != s.Cols {
+		m.failHelp("E0705", at, "", "rows and columns get the same order: the csr has to be square", "`order` is for a square csr, and this one is %d x %d", s.Rows, s.Cols)
 	}
-	if n := h.h.Desc().Dim[0]; n != s.rows {
-		m.failHelp("E0705", at, "", help, "`order` has %s, and the csr %s", plural(int64(n), "element"), plural(int64(s.rows), "row"))
+	if n := h.h.Desc().Dim[0]; n != s.Rows {
+		m.failHelp("E0705", at, "", help, "`order` has %s, and the csr %s", plural(int64(n), "element"), plural(int64(s.Rows), "row"))
 	}
 	acc := m.hold(h, iface.R, at)
 	defer acc.Release()
 	if m.plan != nil {
 		return
 	}
-	m.fits(20*int64(s.rows)+4*int64(len(s.col)), at)
-	order, place := make([]int64, s.rows), make([]int32, s.rows)
+	m.fits(20*int64(s.Rows)+4*int64(len(s.Col)), at)
+	order, place := make([]int64, s.Rows), make([]int32, s.Rows)
 	for j := range place {
 		place[j] = -1
 	}
@@ -211,81 +237,71 @@ func (m *Machine) reorder(s *entriesSource, h *Handle, at, whole position) {
 		}
 		j := order[i]
 		switch {
-		case j < 0 || j >= int64(s.rows):
-			m.failHelp("E0705", at, "", help, "element %d of `order` is %d, and the csr has the rows 0 to %d", i, j, s.rows-1)
+		case j < 0 || j >= int64(s.Rows):
+			m.failHelp("E0705", at, "", help, "element %d of `order` is %d, and the csr has the rows 0 to %d", i, j, s.Rows-1)
 		case place[j] >= 0:
 			m.failHelp("E0705", at, "", help, "elements %d and %d of `order` are both %d", place[j], i, j)
 		}
 		place[j] = int32(i)
 	}
-	ptr, col := make([]int64, len(s.ptr)), make([]int32, 0, len(s.col))
+	ptr, col := make([]int64, len(s.Ptr)), make([]int32, 0, len(s.Col))
 	for i, from := range order {
 		row := len(col)
-		for _, j := range s.col[s.ptr[from]:s.ptr[from+1]] {
+		for _, j := range s.Col[s.Ptr[from]:s.Ptr[from+1]] {
 			col = append(col, place[j])
 		}
 		slices.Sort(col[row:])
 		ptr[i+1] = int64(len(col))
 		m.pollRows(i, whole)
 	}
-	s.ptr, s.col = ptr, col
+	s.Ptr, s.Col = ptr, col
 }
 
-// nonzeros gives s the elements of the dense matrix h other than zero, with their values.
-func (m *Machine) nonzeros(s *entriesSource, h *Handle, at position) {
-	d := h.h.Desc()
-	if d.Dim[0] > maxCSR || d.Dim[1] > maxCSR {
-		m.fail("E0705", at, "a csr has from 0 to %d rows and columns, and this matrix is %d x %d", maxCSR, d.Dim[0], d.Dim[1])
-	}
-	acc := m.hold(h, iface.R, at)
-	defer acc.Release()
-	if m.plan != nil {
-		s.standIn(d.Shape())
-		return
-	}
-	s.rows, s.cols, s.ptr = d.Dim[0], d.Dim[1], make([]int64, d.Dim[0]+1)
-	switch b := acc.Buffer(); b.Elem {
-	case iface.I8:
-		nonzerosOf[int8](m, s, b, at)
-	case iface.I16:
-		nonzerosOf[int16](m, s, b, at)
-	case iface.I32:
-		nonzerosOf[int32](m, s, b, at)
-	case iface.I64:
-		nonzerosOf[int64](m, s, b, at)
-	case iface.U8:
-		nonzerosOf[uint8](m, s, b, at)
-	case iface.U16:
-		nonzerosOf[uint16](m, s, b, at)
-	case iface.U32:
-		nonzerosOf[uint32](m, s, b, at)
-	case iface.U64:
-		nonzerosOf[uint64](m, s, b, at)
-	case iface.F32:
-		nonzerosOf[float32](m, s, b, at)
-	default:
-		nonzerosOf[float64](m, s, b, at)
-	}
+// fits reports whether in has the sizes of s, as far as these are given.
+func (s *sparseSource) fits(in *format.Sparse) bool {
+	return (s.Rows == -1 || s.Rows == in.Rows) && (s.Cols == -1 || s.Cols == in.Cols)
 }
 
-func nonzerosOf[T iface.Go](m *Machine, s *entriesSource, b *iface.Buffer, at position) {
-	var val []T
-	for i := range s.rows {
-		for j, x := range iface.Row[T](b, i) {
-			if x != 0 {
-				s.col, val = append(s.col, int32(j)), append(val, x)
-			}
+func (s *sparseSource) take(in *format.Sparse) {
+	s.SparseStructure = in.SparseStructure
+	s.values = func(b *iface.Buffer) error { in.Values(b); return nil }
+}
+
+// convertSparse makes s of h, a matrix or a sparse matrix. It waits for the value of h.
+func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
+	m.alive(h, at)
+	var in *format.Sparse
+	var err error
+	if h.isSparse() {
+		of, val, release := m.readSparse(h, at)
+		defer release()
+		if m.plan != nil {
+			s.standIn([]int{of.Rows, of.Cols})
+			return
 		}
-		s.ptr[i+1] = int64(len(val))
-		m.fits(int64(len(val))*int64(4+b.Elem.Size()), at)
-		m.poll(at)
+		in, err = format.ConvertSparse(of, val, m.layout(s))
+	} else {
+		acc := m.hold(h, iface.R, at)
+		defer acc.Release()
+		if m.plan != nil {
+			d := h.h.Desc()
+			s.standIn(d.Shape())
+			return
+		}
+		in, err = format.SparseOf(acc.Buffer(), m.layout(s))
 	}
-	s.values = func(b *iface.Buffer) error { copy(iface.Slice[T](b), val); return nil }
+	if errors.Is(err, format.ErrMost) {
+		m.exceeded("data", at)
+	}
+	if err != nil {
+		m.fail("E0705", at, "`%s` cannot be converted: %s", handleText(at, h), firstLine(err.Error()))
+	}
+	s.take(in)
 }
 
 // hasSizes checks the sizes that a constructor has besides a structure of other data.
-func (m *Machine) hasSizes(s *entriesSource, rows, cols int, at position) {
-	if rows >= 0 && rows != s.rows || cols >= 0 && cols != s.cols {
-		m.failHelp("E0705", at, "", "leave the sizes out: the other data has them", "the csr is %d x %d, and the data that gives it its structure makes %d x %d", rows, cols, s.rows, s.cols)
+func (m *Machine) hasSizes(s *sparseSource, rows, cols int, at position) {
+	if rows >= 0 && rows != s.Rows || cols >= 0 && cols != s.Cols {
+		m.failHelp("E0705", at, "", "leave the sizes out: the other data has them", "the %s is %d x %d, and the data that gives it its structure makes %d x %d", s.Format.Name, rows, cols, s.Rows, s.Cols)
 	}
 }

@@ -149,6 +149,8 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	switch s.Name.Name {
 	case "blocks":
 		split(filter.BlocksHalo, filter.BlockSizesHalo)
+	case "entries":
+		split(func(p, _ int) filter.Filter { return filter.Blocks(p) }, func(s []int, _ int) filter.Filter { return filter.BlockSizes(s) })
 	case "nonzeros":
 		p := num("p", 0, 0)
 		fc.make = func(f *frame) filter.Filter { return nonzeros(p(f)) }
@@ -388,8 +390,8 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
 	}
-	if h.isCSR() {
-		return m.splitRows(f, h, list, fs, at)
+	if h.isSparse() {
+		return m.splitSparse(f, h, list, fs, at)
 	}
 	if slice != nil {
 		list[0] = filter.Within(box.lo, box.hi, list[0])
@@ -413,13 +415,14 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 // partName returns the name of part k as the script writes it.
 func (v *View) partName(k int) string { return v.text() + "[" + partIndex(v.v.Dims, k) + "]" }
 
-// member returns what follows the name of a part of a sparse matrix for array i, and "" for other
+// arrayName returns what follows the name of a part of a sparse matrix for array i, and "" for other
 // views.
-func (v *View) member(i int) string {
-	if v.partType.Kind != types.CSR {
+func (v *View) arrayName(i int) string {
+	f := v.partType.Sparse()
+	if f == nil {
 		return ""
 	}
-	return "." + types.CSRMembers[i]
+	return "." + f.Arrays[i].Name
 }
 
 // newView returns the view of h that the filters made, with parts of type t.
@@ -433,7 +436,7 @@ func (m *Machine) newView(v *datamgr.View, h *Handle, t *types.Type, fs []*filte
 	return w
 }
 
-// Slabs of rows of a sparse matrix: a view of each of its arrays.
+// Parts of sparse matrices: a view of each of the arrays.
 
 // nonzeros is filter.Nonzeros with that many parts, of a matrix that is not known yet.
 type nonzeros int
@@ -443,7 +446,7 @@ func (n nonzeros) Name() string { return "nonzeros" }
 
 // Split splits a matrix without entries.
 func (n nonzeros) Split(d iface.Desc) (filter.Split, error) {
-	return filter.Nonzeros(int(n), make([]int64, d.Dim[0]+1)).Split(d)
+	return filter.Nonzeros(0, int(n), make([]int64, d.Dim[0]+1)).Split(d)
 }
 
 // boxes is a filter with the parts given.
@@ -460,19 +463,34 @@ func (b *boxes) Split(iface.Desc) (filter.Split, error) {
 	return filter.Split{Dims: b.dims, Parts: b.parts}, nil
 }
 
-// splitRows declares a view of slabs of rows of the sparse matrix h.
-func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*filterCode, at position) *View {
-	begin := h.csr.begin
-	dims, slabs := []int(nil), []iface.Desc{{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{len(begin) - 1, h.csr.cols}}}
+// splitDesc is what filters split of a sparse matrix: its lines, with what crosses them, or its entries.
+func (k *sparse) splitDesc(elem iface.Elem) iface.Desc {
+	d := iface.Desc{Kind: iface.Matrix, Elem: elem, Rank: 2}
+	switch k.Format.Axis {
+	case 0:
+		d.Dim[0], d.Dim[1] = k.Lines(), k.Cols
+	case 1:
+		d.Dim[0], d.Dim[1] = k.Rows, k.Lines()
+	default:
+		d.Kind, d.Rank, d.Dim[0] = iface.Vector, 1, k.values().h.Desc().Dim[0]
+	}
+	return d
+}
+
+// splitSparse declares a view of the sparse matrix h: slabs of rows, strips of columns, or pieces with entries.
+func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*filterCode, at position) *View {
+	k := h.sparse
+	axis := max(0, k.Format.Axis)
+	dims, slabs := []int(nil), []iface.Desc{k.splitDesc(h.typ.Elem)}
 	for _, l := range list {
 		if n, ok := l.(nonzeros); ok {
-			l = filter.Nonzeros(int(n), begin)
+			l = filter.Nonzeros(axis, int(n), k.Ptr)
 		}
 		var next []iface.Desc
-		for k, d := range slabs {
+		for i, d := range slabs {
 			s, err := l.Split(d)
 			if err == nil {
-				err = wholeRows(&s, d)
+				err = k.wholeLines(&s, d)
 			}
 			if err == nil && len(slabs)*len(s.Parts) > filter.MaxParts {
 				err = fmt.Errorf("a view of %d parts; it can have %d", len(slabs)*len(s.Parts), filter.MaxParts)
@@ -480,7 +498,7 @@ func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*fil
 			if err != nil {
 				m.badFilter(f, err, h, slicePlace{}, fs)
 			}
-			if k == 0 {
+			if i == 0 {
 				dims = append(dims, s.Dims...)
 			}
 			for _, p := range s.Parts {
@@ -490,13 +508,21 @@ func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*fil
 		}
 		slabs = next
 	}
-	split := func(of *Handle, box func(d *iface.Desc) (lo, hi int)) *datamgr.View {
+	split := func(i int) *datamgr.View {
+		of := k.arrays[i].h
 		b := &boxes{dims: dims, parts: make([]filter.Part, len(slabs))}
-		for k := range slabs {
-			b.parts[k].Drop = -1
-			b.parts[k].Lo[0], b.parts[k].Hi[0] = box(&slabs[k])
+		for p := range slabs {
+			b.parts[p] = filter.Whole(of.Desc())
+			lo, hi := slabs[p].Off[axis], slabs[p].Off[axis]+slabs[p].Dim[axis]
+			switch {
+			case k.Format.Arrays[i].Name == "ptr":
+				hi++
+			case k.Ptr != nil:
+				lo, hi = int(k.Ptr[lo]-k.Ptr[0]), int(k.Ptr[hi]-k.Ptr[0])
+			}
+			b.parts[p].Lo[0], b.parts[p].Hi[0] = lo, hi
 		}
-		v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, of.h, b)
+		v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, of, b)
 		if err != nil {
 			if r, ok := err.(*raised); ok {
 				panic(r)
@@ -506,21 +532,26 @@ func (m *Machine) splitRows(f *frame, h *Handle, list []filter.Filter, fs []*fil
 		}
 		return v
 	}
-	entries := func(d *iface.Desc) (lo, hi int) {
-		first := d.Off[0]
-		return int(begin[first] - begin[0]), int(begin[first+d.Dim[0]] - begin[0])
+	var views []*datamgr.View
+	for i := range k.arrays {
+		views = append(views, split(i))
 	}
-	ptr := split(&h.csr.ptr, func(d *iface.Desc) (lo, hi int) { return d.Off[0], d.Off[0] + d.Dim[0] + 1 })
-	col, val := split(&h.csr.col, entries), split(&h.csr.val, entries)
-	w := m.newView(val, h, h.typ, fs, at)
-	w.arrays = []*datamgr.View{ptr, col}
-	for k := range w.parts {
-		first := slabs[k].Off[0]
-		w.slab(k, h.csr.row0+first, begin[first:first+slabs[k].Dim[0]+1])
+	w := m.newView(views[k.Format.Values()], h, h.typ, fs, at)
+	w.arrays = views[:k.Format.Values()]
+	for p := range w.parts {
+		part := &sparse{SparseStructure: k.SparseStructure, origin: k.origin}
+		first, n := slabs[p].Off[axis], slabs[p].Dim[axis]
+		switch k.Format.Axis {
+		case 0:
+			part.Rows, part.origin, part.Ptr = n*k.R, k.origin+first*k.R, k.Ptr[first:first+n+1]
+		case 1:
+			part.Cols, part.origin, part.Ptr = n, k.origin+first, k.Ptr[first:first+n+1]
+		}
+		w.sparsePart(p, part)
 	}
 	if m.cfg.OnView != nil {
-		for i, v := range []*datamgr.View{ptr, col, val} {
-			m.cfg.OnView(v.Parts, func(k int) string { return w.partName(k) + w.member(i) })
+		for i, v := range views {
+			m.cfg.OnView(v.Parts, func(p int) string { return w.partName(p) + w.arrayName(i) })
 		}
 	}
 	return w
@@ -556,7 +587,7 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs [
 	}
 	where, name, bad := fs[0].at, fs[0].name, fs[0]
 	for _, fc := range fs {
-		if fc.name == fe.Filter || (fe.Filter == "blocks" && fc.name == "halves") {
+		if fc.name == fe.Filter || (fe.Filter == "blocks" && (fc.name == "halves" || fc.name == "entries")) {
 			where, name, bad = fc.at, fc.name, fc
 			if p, ok := fc.args[fe.Arg]; ok {
 				where = p
@@ -596,8 +627,8 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs [
 		d.Help = []string{fmt.Sprintf("sizes must add up to the number of %s exactly", fe.Unit)}
 	case filter.TooManyParts, filter.NoParts, filter.BadHalo, filter.BadAxis, filter.BadRange, filter.BadSize:
 		what := desc.String()
-		if h.isCSR() {
-			what = h.typ.String() + " of " + h.sizesText()
+		if h.isSparse() {
+			what = h.typ.String() + " of " + h.sparse.sizesText()
 		}
 		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(what), name)}
 		if fe.Kind == filter.TooManyParts && fe.Arg != "sizes" && fe.Arg != "range" && fe.Want > 0 {
@@ -677,29 +708,34 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 	}
 }
 
-// wholeRows returns an error unless the parts of s are proper parts of d, a matrix, with all of its columns.
-func wholeRows(s *filter.Split, d iface.Desc) error {
-	if err := s.Check(d); err != nil {
+// wholeLines returns an error unless the parts of s are proper parts of d, with whole lines.
+func (k *sparse) wholeLines(s *filter.Split, d iface.Desc) error {
+	if err := s.Check(d); err != nil || k.Format.Axis < 0 {
 		return err
 	}
-	for k := range s.Parts {
-		if p := &s.Parts[k]; p.Drop >= 0 || p.Lo[1] != 0 || p.Hi[1] != d.Dim[1] {
-			return fmt.Errorf("part %d has columns %d to %d; parts of a csr are whole rows, of %d columns", k, p.Lo[1], p.Hi[1], d.Dim[1])
+	line, across := [2]string{"rows", "columns"}, 1
+	if k.Format.Axis == 1 {
+		line[0], line[1], across = line[1], line[0], 0
+	}
+	for i := range s.Parts {
+		if p := &s.Parts[i]; p.Drop >= 0 || p.Lo[across] != 0 || p.Hi[across] != d.Dim[across] {
+			return fmt.Errorf("part %d has %s %d to %d; parts of a %s are whole %s, of %d %s", i, line[1], p.Lo[across], p.Hi[across], k.Format.Name, line[0], d.Dim[across], line[1])
 		}
 	}
 	return nil
 }
 
-// slab makes part k of v, a view of a sparse matrix, the rows from row0 on, which begin where begin says.
-func (v *View) slab(k, row0 int, begin []int64) {
-	part := &v.parts[k]
-	part.csr = &csr{whole: part, cols: v.of.csr.cols, row0: row0, begin: begin}
-	for i, name := range types.CSRMembers {
+// sparsePart makes part k of v, a view of a sparse matrix, the one that part describes.
+func (v *View) sparsePart(k int, part *sparse) {
+	h := &v.parts[k]
+	h.sparse, part.whole = part, h
+	part.arrays = make([]Handle, len(part.Format.Arrays))
+	for i, a := range part.Format.Arrays {
 		array := v.v
-		if name != "val" {
+		if i < len(v.arrays) {
 			array = v.arrays[i]
 		}
-		*part.member(name) = Handle{h: array.Parts[k], m: part.m, typ: v.partType.Member(name), root: part.root, view: v, at: part.at, owner: -1, csr: part.csr}
+		part.arrays[i] = Handle{h: array.Parts[k], m: h.m, typ: v.partType.Member(a.Name), root: h.root, view: v, at: h.at, owner: -1, sparse: part}
 	}
 }
 

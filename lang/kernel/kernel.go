@@ -109,7 +109,7 @@ func complete(t *types.Type) bool {
 		return false
 	case t.IsScalar() || t.Kind == types.Void:
 		return true
-	case t.Kind == types.Elem || t.Kind == types.CSR || t.Data() != iface.NoKind:
+	case t.Kind == types.Elem || t.Sparse() != nil || t.Data() != iface.NoKind:
 		return t.Param != 0 || t.Elem != iface.NoElem
 	}
 	return false

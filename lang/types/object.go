@@ -28,27 +28,30 @@ type Signature struct {
 	Elems  map[byte][]iface.Elem // the element types of each type parameter; without an entry: all
 }
 
-// Flat returns s as tasks have it: in the place of a sparse matrix A its arrays A.ptr, A.col and
-// A.val, then the scalar A.cols. The mode of the matrix is that of its values; the rest is read.
+// Flat returns s as tasks have it: in the place of a sparse matrix A its arrays, such as A.ptr, A.col and
+// A.val, then scalars, such as A.cols. The mode of the matrix is that of its values; the rest is read.
 func (s *Signature) Flat() *Signature {
-	if !slices.ContainsFunc(s.Params, func(p Param) bool { return p.Type != nil && p.Type.Kind == CSR }) {
+	if !slices.ContainsFunc(s.Params, func(p Param) bool { return p.Type != nil && p.Type.Sparse() != nil }) {
 		return s
 	}
 	flat := *s
 	flat.Params = nil
 	for _, p := range s.Params {
-		if p.Type == nil || p.Type.Kind != CSR {
+		if p.Type == nil || p.Type.Sparse() == nil {
 			flat.Params = append(flat.Params, p)
 			continue
 		}
-		for _, name := range CSRMembers {
-			q := Param{Name: p.Name + "." + name, Mode: iface.R, Type: p.Type.Member(name), Span: p.Span}
-			if name == "val" {
+		f := p.Type.Sparse()
+		for i, a := range f.Arrays {
+			q := Param{Name: p.Name + "." + a.Name, Mode: iface.R, Type: p.Type.Member(a.Name), Span: p.Span}
+			if i == f.Values() {
 				q.Mode = p.Mode
 			}
 			flat.Params = append(flat.Params, q)
 		}
-		flat.Params = append(flat.Params, Param{Name: p.Name + ".cols", Type: TInt, Span: p.Span})
+		for _, size := range f.Scalars() {
+			flat.Params = append(flat.Params, Param{Name: p.Name + "." + size, Type: TInt, Span: p.Span})
+		}
 	}
 	return &flat
 }

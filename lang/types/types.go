@@ -42,7 +42,10 @@ const (
 	Elem  // inside codelets: an element of type Elem or Param
 	Modes // has no values
 	Dense // signatures of host codelets only: a vector or a matrix, of Elem or Param
-	CSR   // a sparse matrix in compressed rows: see Member
+	CSR   // a sparse matrix in compressed rows: see Sparse
+	CSC   // in compressed columns
+	COO   // by coordinates
+	BCSR  // in compressed rows of blocks
 )
 
 // Type is a type of the language. Types are compared with Same, never with ==.
@@ -118,26 +121,39 @@ func (t *Type) Data() iface.Kind {
 }
 
 // IsHandle reports whether t is the type of registered data.
-func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense || t.Kind == CSR }
+func (t *Type) IsHandle() bool {
+	return t.Data() != iface.NoKind || t.Kind == Dense || t.Sparse() != nil
+}
 
-// CSRMembers names the arrays of a sparse matrix, in order: where each row begins in the other
-// two, with a last offset behind the last row; the column of each entry; its value.
-var CSRMembers = [3]string{"ptr", "col", "val"}
+var sparseFormats = map[Kind]*iface.SparseFormat{CSR: iface.Sparse("csr"), CSC: iface.Sparse("csc"), COO: iface.Sparse("coo"), BCSR: iface.Sparse("bcsr")}
+
+// SparseKinds lists the kinds of sparse matrices.
+var SparseKinds = []Kind{CSR, CSC, COO, BCSR}
+
+// Sparse returns the format of a sparse matrix of type t, or nil for other types.
+func (t *Type) Sparse() *iface.SparseFormat {
+	if t.Kind < CSR || t.Kind > BCSR {
+		return nil
+	}
+	return sparseFormats[t.Kind]
+}
 
 // Member returns the type of an array of a sparse matrix of type t, or nil for other types and
 // names.
 func (t *Type) Member(name string) *Type {
-	switch {
-	case t.Kind != CSR:
+	f := t.Sparse()
+	if f == nil {
 		return nil
-	case name == "ptr":
-		return &Type{Kind: Vector, Elem: iface.I64}
-	case name == "col":
-		return &Type{Kind: Vector, Elem: iface.I32}
-	case name == "val":
-		return &Type{Kind: Vector, Elem: t.Elem, Param: t.Param}
 	}
-	return nil
+	i := f.Array(name)
+	if i < 0 {
+		return nil
+	}
+	out := HandleOf(f.Arrays[i].Kind, f.Arrays[i].Elem)
+	if i == f.Values() {
+		out.Elem, out.Param = t.Elem, t.Param
+	}
+	return out
 }
 
 // IsDense reports whether t is a vector or a matrix: one of the types of Dense.
@@ -161,7 +177,7 @@ var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
-	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr",
 }
 
 // String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".
@@ -176,7 +192,7 @@ func (t *Type) String() string {
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR:
+	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR, CSC, COO, BCSR:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {

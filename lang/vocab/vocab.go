@@ -25,6 +25,9 @@ var TypeNames = []Entry{
 	{"block", "block[T]", "registered data: nx x ny x nz elements, z fastest"},
 	{"tensor", "tensor[T]", "registered data: n0 x n1 x n2 x n3 elements, the last index fastest"},
 	{"csr", "csr[T]", "registered data: a sparse matrix in compressed rows, with the vectors ptr, col and val"},
+	{"csc", "csc[T]", "registered data: a sparse matrix in compressed columns, with the vectors ptr, row and val"},
+	{"coo", "coo[T]", "registered data: a sparse matrix by coordinates, with the vectors row, col and val"},
+	{"bcsr", "bcsr[T]", "registered data: a sparse matrix in compressed rows of dense blocks, with the vectors ptr and col and the block val"},
 	{"void", "void", "registered data without elements, for ordering only: `register x = void()`"},
 	{"view", "view[H]", "the parts of a handle, as partition made them"},
 	{"array", "array[T]", "acquired data, readable from the script; in a body `array[f64](8)`: elements of its own"},
@@ -126,7 +129,7 @@ var Words = []Entry{
 	{"param", "param n: int = 4096", "declares a value that the command line may set: -p n=1Mi"},
 	{"partition", "partition x by blocks(8)   ·   partition v = x by rows(4) then cols(2)", "declares a view: its parts are data of their own, and x stays usable"},
 	{"prefetch", "prefetch x to gpu(0)", "copies x to a memory node before a task needs it there"},
-	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, tensor, csr, void()"},
+	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, tensor, csr, csc, coo, bcsr, void()"},
 	{"release", "release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
 	{"return", "return x", "leaves a function with its result"},
 	{"then", "if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},
@@ -187,9 +190,13 @@ var Args = []ArgSet{
 		{"fill", "vector[f64](n, fill = 0)", "the value of every element; without it, list or load, the data must be written before it is read"},
 		{"list", "vector[f64](list = [1.0, 2.0])", "the elements, row by row"},
 		{"load", `matrix[f64](load = "A.npy")`, "a file that has the elements and sizes: .npy, .npz, .mtx, .csv, .bin, .png or .pgm"},
-		{"ptr", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "where each row of a sparse matrix begins in its entries, then their number"},
-		{"col", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "the columns of the entries of a sparse matrix, row by row"},
-		{"val", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])", "the values of the entries of a sparse matrix, row by row"},
+		{"r", "bcsr[f64](4, 4, r = 2, c = 2, ptr = [0, 1, 1], col = [0])", "number of rows of a block of a sparse matrix"},
+		{"c", "bcsr[f64](4, 4, r = 2, c = 2, ptr = [0, 1, 1], col = [0])", "number of columns of a block of a sparse matrix"},
+		{"ptr", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "where each row of a sparse matrix begins in its entries, then their number; each column of a csc"},
+		{"row", "csc[f64](2, 2, ptr = [0, 1, 2], row = [0, 1])", "the rows of the entries of a sparse matrix"},
+		{"col", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1])", "the columns of the entries of a sparse matrix"},
+		{"val", "csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0])", "the values of the entries of a sparse matrix, in the order of the others"},
+		{"from", "csc[f64](from = A)", "other data that has the elements: a sparse matrix, in another format; a matrix takes one, too"},
 		{"like", "csr[f64](like = A)", "a sparse matrix whose structure it gets, or a list of several, whose entries it has all"},
 		{"order", "csr[f64](like = A, order = p)", "a vector with the numbers of the rows of that one, in the order that rows and columns get"},
 		{"transposed", "csr[f64](transposed = A)", "a sparse matrix whose structure it gets, with rows and columns exchanged"},
@@ -341,10 +348,10 @@ func OptionsOf(on string) []Option {
 }
 
 // Filters are the names of filters.
-var Filters = set("blocks", "halves", "rows", "cols", "tiles", "axis", "pick", "nonzeros")
+var Filters = set("blocks", "halves", "rows", "cols", "tiles", "axis", "pick", "nonzeros", "entries")
 
 // Constructors are the types that have an element type.
-var Constructors = set("variable", "vector", "matrix", "block", "csr", "tensor")
+var Constructors = set("variable", "vector", "matrix", "block", "csr", "csc", "coo", "bcsr", "tensor")
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))

@@ -186,6 +186,7 @@ func features() []string {
 	}
 	filters := maps.Clone(vocab.Filters)
 	delete(filters, "nonzeros") // of sparse matrices, which the programs do not have
+	delete(filters, "entries")
 	for _, f := range append(slices.Sorted(maps.Keys(filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}

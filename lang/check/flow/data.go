@@ -28,7 +28,7 @@ func (f *walk) register(s *syntax.Register) {
 			continue
 		}
 		switch a.Name.Name {
-		case "fill", "list", "val", "load", "dense":
+		case "fill", "list", "val", "load", "dense", "from":
 			init.life = lifeWritten
 		case "reduce":
 			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
@@ -49,7 +49,7 @@ func (f *walk) register(s *syntax.Register) {
 	}
 }
 
-// constructorArg walks the argument a of a constructor. The data of `dense` and `order` is read, as value
+// constructorArg walks the argument a of a constructor. The data of `dense`, `order` and `from` is read, as value
 // does; of a sparse matrix that gives its structure nothing is read that tasks write.
 func (f *walk) constructorArg(call *syntax.Call, a *syntax.Arg) {
 	name := ""
@@ -57,7 +57,7 @@ func (f *walk) constructorArg(call *syntax.Call, a *syntax.Arg) {
 		name = a.Name.Name
 	}
 	switch name {
-	case "dense", "order":
+	case "dense", "order", "from":
 		at := syntax.Node(call)
 		x, _ := f.target(a.Value, at)
 		if x != nil && f.waits(x, a.Value, iface.R, at) {
@@ -441,8 +441,11 @@ func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 			form = "tiles(p, q)"
 		} else if x.obj.Type.Kind == types.Block || x.obj.Type.Kind == types.Tensor {
 			form = "axis(0, p)"
-		} else if x.obj.Type.Kind == types.CSR {
-			form = "rows(p)"
+		} else if x.obj.Type.Sparse() != nil {
+			form = map[types.Kind]string{types.CSC: "cols(p)", types.COO: "entries(p)"}[x.obj.Type.Kind]
+			if form == "" {
+				form = "rows(p)"
+			}
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
 		d.Help = append(d.Help, fmt.Sprintf("for single elements write `%s`", f.u.Checker.AcquireElement(e, x.obj.Type)))
@@ -504,7 +507,7 @@ func (f *walk) unwritten(x *cell, at syntax.Node) {
 	filled := f.u.Checker.WithArg(ctor, "fill = 0")
 	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", filled))
 	d.Edit(f.u.File.At(ctor), filled)
-	if t := x.obj.Type; t.Kind == types.CSR {
+	if t := x.obj.Type; t.Sparse() != nil {
 		d.Help = append(d.Help, fmt.Sprintf("or write its values first, by a task that takes `W %s`", name))
 	} else if t.IsDense() {
 		zero := "0"

@@ -78,7 +78,7 @@ func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 		if o.Node == nil || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Mode == iface.W || o.Name[0] == '_' {
 			continue
 		}
-		name, sparse := strings.CutSuffix(o.Name, ".val") // of a csr any of its three arrays may be used
+		name, sparse := strings.CutSuffix(o.Name, ".val") // any of the three arrays of a sparse matrix may be used
 		if slices.Contains(used, op) || sparse && (slices.Contains(used, op-1) || slices.Contains(used, op-2)) || a.usedInOptions(c.With, name) || determinesTypeParam(sig, name) {
 			continue
 		}

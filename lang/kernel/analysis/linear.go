@@ -5,7 +5,9 @@ package analysis
 import (
 	"fmt"
 	"sort"
+	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
@@ -178,6 +180,24 @@ func slotsOf(a linear) []int {
 	return out
 }
 
+// lines returns the number of rows or columns of a sparse matrix in the language, if operand k is
+// where they begin, and so has one element more: "A.rows".
+func (z *linearizer) lines(k int) (name string, ok bool) {
+	whole, ptr := strings.CutSuffix(z.fn.Operands[k].Name, ".ptr")
+	if !ptr || k+2 >= len(z.fn.Operands) {
+		return "", false
+	}
+	switch index, val := &z.fn.Operands[k+1], &z.fn.Operands[k+2]; {
+	case val.Name != whole+".val":
+		return "", false
+	case val.Kind == iface.Block:
+		return fmt.Sprintf("%[1]s.rows // %[1]s.r", whole), true
+	case index.Name == whole+".row":
+		return whole + ".cols", true
+	}
+	return whole + ".rows", true
+}
+
 // text returns a in the language: "x.n - 1".
 func (z *linearizer) text(a linear) string {
 	type term struct {
@@ -192,6 +212,10 @@ func (z *linearizer) text(a linear) string {
 		} else {
 			o := z.fn.Operands[t.operand]
 			name = o.Name + "." + ir.FieldName(o.Kind, t.field)
+			if lines, ok := z.lines(t.operand); ok && k == 1 && t.field == ir.FieldDim0 {
+				name = lines
+				a.c++
+			}
 		}
 		terms = append(terms, term{name, k})
 	}

@@ -50,8 +50,8 @@ func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
 		}
 		return nil
 	}
-	if en.kind == csrEntry {
-		l.reportCSR(x, en)
+	if en.kind == sparseEntry {
+		l.reportSparse(x, en)
 		return nil
 	}
 	if en.kind != operandEntry {
@@ -108,8 +108,8 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	if en.kind == arrayEntry {
 		return l.arrayField(x, en)
 	}
-	if en.kind == csrEntry {
-		return l.csrField(x, en)
+	if en.kind == sparseEntry {
+		return l.sparseField(x, en)
 	}
 	if en.kind != operandEntry {
 		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
@@ -216,9 +216,8 @@ func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 	if call, en := l.rowCall(x); en != nil {
 		return l.row(call, en)
 	}
-	if en := l.csrOf(x); en != nil {
-		d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", en.name))
-		d.Help = append(d.Help, fmt.Sprintf("over its rows: `0..%[1]s.rows`; over the entries of row `i`: `%[1]s.row(i)`", en.name))
+	if en := l.sparseOf(x); en != nil {
+		l.overSparse(x, en)
 		return ir.Range{Over: -1}, false
 	}
 	if !ok {

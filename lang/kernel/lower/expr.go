@@ -144,8 +144,8 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, ir.IndexNames(op.Kind)))
 		}
 		return l.invalid(x)
-	case csrEntry:
-		l.reportCSR(x, en)
+	case sparseEntry:
+		l.reportSparse(x, en)
 		return l.invalid(x)
 	case scalarEntry:
 		if en.slot < 0 {

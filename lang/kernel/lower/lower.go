@@ -122,8 +122,8 @@ func (l *lowerer) elemOf(t *types.Type) ir.Type {
 // operand enters one operand of the signature.
 func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 	en := &entry{name: p.Name.Name, slot: -1, operand: -1, typ: t, used: true, decl: p.Name.Span}
-	if t.Kind == types.CSR && p.Mode != iface.NoMode {
-		l.csrOperand(p, t, en)
+	if t.Sparse() != nil && p.Mode != iface.NoMode {
+		l.sparseOperand(p, t, en)
 	} else if p.Mode != iface.NoMode {
 		en.kind = operandEntry
 		en.operand = len(l.fn.Operands)
@@ -391,8 +391,8 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 		v := l.assignedValue(s, read)
 		l.fn.Slots[en.slot].Assigned = true
 		return &ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
-	case csrEntry:
-		l.reportCSR(id, en)
+	case sparseEntry:
+		l.reportSparse(id, en)
 	case arrayEntry:
 		d := l.reportArray(id, "a body writes its elements one by one")
 		d.Help = append(d.Help, fmt.Sprintf("write `for k in 0..%[1]s.n { %[1]s[k] = ... }`", id.Name))
@@ -418,9 +418,10 @@ func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 		return &ir.Stmt{Kind: ir.ElementStmt, Slot: load.Slot, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
 	}
 	op := &l.fn.Operands[load.Operand]
-	if op.Mode == iface.R && op.Node == nil && l.csrArray(load.Operand) {
-		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is part of the structure of a csr, and this writes it", op.Name))
-		d.Help = append(d.Help, "a task changes values of a csr: `.val`")
+	if en := l.structureOf(load.Operand); en != nil {
+		kind := en.typ.Sparse().Name
+		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is part of the structure of a %s, and this writes it", op.Name, kind))
+		d.Help = append(d.Help, fmt.Sprintf("a task changes values of a %s: `.val`", kind))
 	} else if op.Mode == iface.R {
 		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
 		if op.Node != nil {

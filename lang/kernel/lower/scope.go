@@ -20,7 +20,7 @@ const (
 	letEntry
 	arrayEntry
 	indexEntry
-	csrEntry // a sparse matrix; operand is that of its ptr
+	sparseEntry // a sparse matrix; operand is that of its first array
 )
 
 // entry is a name that is declared in a body.
@@ -40,7 +40,7 @@ type entry struct {
 
 func (e *entry) description() string {
 	switch e.kind {
-	case operandEntry, scalarEntry, csrEntry:
+	case operandEntry, scalarEntry, sparseEntry:
 		return "an operand"
 	case indexEntry:
 		return "an index"
@@ -158,7 +158,7 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 
 func (e *entry) kindName() string {
 	switch e.kind {
-	case operandEntry, scalarEntry, csrEntry:
+	case operandEntry, scalarEntry, sparseEntry:
 		return "operand"
 	case indexEntry:
 		return "index"
