@@ -138,6 +138,48 @@ func extent(n, apart, run int) (int, bool) {
 	return (n-1)*apart + run, true
 }
 
+// CSROf makes val the home memory of the values of a sparse matrix of rows x cols in compressed rows:
+// the entries of row i are those from ptr[i] to before ptr[i+1], by ascending columns. ptr and col are copied.
+func CSROf[T Elem](rows, cols int, ptr []int64, col []int32, val []T, opts ...DataOption) (*Data, error) {
+	return sparseOf("CSROf", iface.SparseStructure{Format: iface.Sparse("csr"), Rows: rows, Cols: cols, R: 1, C: 1, Ptr: ptr, Col: col}, val, opts)
+}
+
+// CSCOf makes val the home memory of the values of a sparse matrix of rows x cols in compressed columns:
+// the entries of column j are those from ptr[j] to before ptr[j+1], by ascending rows. ptr and row are copied.
+func CSCOf[T Elem](rows, cols int, ptr []int64, row []int32, val []T, opts ...DataOption) (*Data, error) {
+	return sparseOf("CSCOf", iface.SparseStructure{Format: iface.Sparse("csc"), Rows: rows, Cols: cols, R: 1, C: 1, Ptr: ptr, Row: row}, val, opts)
+}
+
+// COOOf makes val the home memory of the values of a sparse matrix of rows x cols by coordinates, in any
+// order. row and col are copied.
+func COOOf[T Elem](rows, cols int, row, col []int32, val []T, opts ...DataOption) (*Data, error) {
+	return sparseOf("COOOf", iface.SparseStructure{Format: iface.Sparse("coo"), Rows: rows, Cols: cols, R: 1, C: 1, Row: row, Col: col}, val, opts)
+}
+
+// BCSROf makes val the home memory of the values of a sparse matrix of rows x cols in compressed rows of
+// dense blocks of r x c: those of row i of blocks are the blocks from ptr[i] to before ptr[i+1], col has
+// their columns, counted in blocks, and val their elements, block by block and row by row. ptr and col are copied.
+func BCSROf[T Elem](rows, cols, r, c int, ptr []int64, col []int32, val []T, opts ...DataOption) (*Data, error) {
+	return sparseOf("BCSROf", iface.SparseStructure{Format: iface.Sparse("bcsr"), Rows: rows, Cols: cols, R: r, C: c, Ptr: ptr, Col: col}, val, opts)
+}
+
+// sparseOf checks and copies the structure s, for the function that the caller named.
+func sparseOf[T Elem](function string, s iface.SparseStructure, val []T, opts []DataOption) (*Data, error) {
+	if err := s.Check(func() bool { return false }); err != nil {
+		return nil, fmt.Errorf("lang: %s: %w", function, err)
+	}
+	s.Ptr, s.Row, s.Col = slices.Clone(s.Ptr), slices.Clone(s.Row), slices.Clone(s.Col)
+	n := 1
+	for _, d := range s.Dims() {
+		n *= d
+	}
+	if len(val) != n {
+		return nil, fmt.Errorf("lang: %s: val has %d elements, and the entries %d", function, len(val), n)
+	}
+	return newData(interp.Binding{Kind: s.Format.Arrays[s.Format.Values()].Kind, Elem: iface.ElemOf[T](), Dims: s.Dims(), Structure: &s,
+		Home: unsafe.Pointer(unsafe.SliceData(val)), Keep: val}, opts), nil
+}
+
 // Sizes describes data for plans, without memory: a variable for no size, a vector
 // for one, a matrix (rows, columns) for two, a block for three, a tensor for four. Program.Plan takes it wherever it takes
 // data; Run does not. Extern variables need nothing at all in plans.

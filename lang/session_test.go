@@ -181,7 +181,7 @@ func TestSessionComplete(t *testing.T) {
 		{"partition v = mat by rows(2) then ", "rows cols tiles axis pick stripes"},
 		{"partition v = mat by pick(0) then ", "blocks halves axis pick"},
 		{"partition w = tiles_of[0, 0] by ", "rows cols tiles axis pick stripes"},
-		{"partition nowhere by ", "axis blocks cols halves nonzeros pick rows stripes tiles"},
+		{"partition nowhere by ", "axis blocks cols entries halves nonzeros pick rows stripes tiles"},
 		{"register y = vector[", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"},
 		{"register y = vector[f6", "f64"},
 		{"register y = vector[f64](5, fi", "fill="},

@@ -700,6 +700,90 @@ func TestSparseSolve(t *testing.T) {
 	inst.Close()
 }
 
+// TestSparseBind brings sparse matrices of the program and of files to a script.
+func TestSparseBind(t *testing.T) {
+	ctx := context.Background()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n2 3 3\n2 2 3\n1 1 1\n1 3 2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+extern A: csr[f64]
+extern B: csc[f64]
+extern C: coo[f64]
+extern D: bcsr[f64]
+codelet twice(v: RW vector[f64]) { each k in v { v[k] *= 2.0 } }
+codelet more(A: RW bcsr[f64]) { each k, i, j in A.val { A.val[k, i, j] += 1.0 } }
+register a = matrix[f64](from = A)
+register b = matrix[f64](from = B)
+register c = matrix[f64](from = C)
+register d = matrix[f64](from = D)
+acquire R a as u, R b as v, R c as w, R d as x {
+    for i in 0..2 { for j in 0..3 { assert u[i, j] == v[i, j] and u[i, j] == w[i, j] and u[i, j] == x[i, j], f"{i}, {j}" } }
+}
+insert twice(RW A.val)
+partition strips = B by cols(3)
+for p in strips.parts { insert twice(RW p.val) }
+insert twice(RW C.val)
+insert more(RW D)
+print(A.rows, A.cols, A.nnz, D.r, D.c)
+`
+	val := func() []float64 { return []float64{1, 2, 3} }
+	va, vb, vc, vd := val(), []float64{1, 3, 2}, []float64{3, 1, 2}, []float64{1, 0, 2, 0, 3, 0}
+	ptr := []int64{0, 2, 3}
+	opts := []lang.Option{
+		lang.Bind("A", lang.Must(lang.CSROf(2, 3, ptr, []int32{0, 2, 1}, va))),
+		lang.Bind("B", lang.Must(lang.CSCOf(2, 3, []int64{0, 1, 2, 3}, []int32{0, 1, 0}, vb))),
+		lang.Bind("C", lang.Must(lang.COOOf(2, 3, []int32{1, 0, 0}, []int32{1, 0, 2}, vc))),
+		lang.Bind("D", lang.Must(lang.BCSROf(2, 3, 2, 3, []int64{0, 1}, []int32{0}, vd))),
+	}
+	ptr[1] = 99 // it was copied
+	prog := compile(t, lang.Config{Files: lang.Dir(".")}, script)
+	run := func(opts ...lang.Option) error {
+		var out bytes.Buffer
+		inst, err := prog.Run(ctx, newRuntime(t, engine.Options{Workers: 2}), append(opts, lang.Stdout(&out))...)
+		if err != nil {
+			return err
+		}
+		inst.Close()
+		if want := "2 3 3 2 3\n"; out.String() != want {
+			t.Errorf("printed %q, want %q", out.String(), want)
+		}
+		return nil
+	}
+	if err := run(opts...); err != nil {
+		t.Fatalf("%+v", err)
+	}
+	if got, want := fmt.Sprint(va, vb, vc, vd), "[2 4 6] [2 6 4] [6 2 4] [2 1 3 1 4 1]"; got != want {
+		t.Errorf("after the run: %v, want %v", got, want)
+	}
+	d := lang.Bind("D", lang.Must(lang.BCSROf(2, 3, 2, 3, []int64{0, 1}, []int32{0}, []float64{1, 0, 2, 0, 3, 0})))
+	if err := run(lang.BindFile("A", "a.mtx"), lang.BindFile("B", "a.mtx"), lang.BindFile("C", "a.mtx"), d); err != nil {
+		t.Errorf("from files: %+v", err)
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{second(lang.CSROf(2, 2, []int64{0, 2, 1}, []int32{0, 1}, []float64{1, 2})), "lang: CSROf: `ptr` goes down from 2 to 1 at row 1"},
+		{second(lang.CSCOf(2, 2, []int64{0, 1, 2}, []int32{0, 2}, []float64{1, 2})), "lang: CSCOf: item 1 of `row` is 2, and the csc has 2 rows: 0 to 1"},
+		{second(lang.COOOf(2, 2, []int32{0, 1}, []int32{0, -1}, []float64{1, 2})), "lang: COOOf: item 1 of `col` is -1"},
+		{second(lang.BCSROf(3, 2, 2, 2, []int64{0}, nil, []float64{})), "lang: BCSROf: `rows` is 3, which is no multiple of `r`, 2; write 4"},
+		{second(lang.CSROf(1, 2, []int64{0, 1}, []int32{0}, []float64{1, 2})), "lang: CSROf: val has 2 elements, and the entries 1"},
+		{run(opts[1:]...), "`A` has no data: the host must bind a csr[f64]"},
+		{run(append(opts[1:], lang.Bind("A", lang.VectorOf(va)))...), "`A` is bound to a vector[f64]"},
+		{run(append(opts[:3:3], lang.BindFile("D", "a.mtx"))...), "a file does not say how large blocks are"},
+		{run(append(opts[:3:3], lang.Bind("D", lang.Must(lang.BCSROf(2, 3, 2, 3, []int64{0, 1}, []int32{0}, []float64{2, 0, 4, 0, 6, 0}, lang.ReadOnly()))))...), "E0306"},
+		{run(append(opts[:3:3], lang.Bind("D", lang.Must(lang.BCSROf(2, 3, 2, 3, []int64{0, 1}, []int32{0}, append(va, va...)[:6]))), lang.Bind("A", lang.VectorOf(va)))...), "`A` is bound to a vector[f64]"},
+	} {
+		if c.err == nil || !strings.Contains(fmt.Sprintf("%+v", c.err), c.want) {
+			t.Errorf("got %v\nwant %s", c.err, c.want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // TestCSRErrors runs scripts whose sparse matrices are wrong.
 func TestCSRErrors(t *testing.T) {
 	t.Chdir(t.TempDir())

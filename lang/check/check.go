@@ -235,11 +235,6 @@ func (c *checker) declareAll() {
 				d.Help = append(d.Help, "write a handle type such as `vector[f32]`; for numbers use `param`")
 				t = types.TInvalid
 			}
-			if t.Sparse() != nil {
-				d := c.err("E0705", s.Type, fmt.Sprintf("a %s cannot be `extern`: the program or the command line brings one array for a name", kindName(t)))
-				d.Help = append(d.Help, fmt.Sprintf("load it: `param file: string = \"a.mtx\"` and `register %s = %s(load = file)`", s.Name.Name, c.text(s.Type)))
-				t = types.TInvalid
-			}
 			o := c.declare(types.HandleObject, s.Name, t, "extern")
 			o.Doc, o.Node = s.Doc, s
 			c.unit.Externs = append(c.unit.Externs, o)

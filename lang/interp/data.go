@@ -263,7 +263,9 @@ type Binding struct {
 	ReadOnly bool
 	NoMemory bool   // sizes alone, for plans
 	File     string // what the data is read from, instead of a home; the extern says Kind and Elem
-	Text     string // of a variable that was read from File: its element
+	// Structure is set of a sparse matrix, whose values are the rest. It was checked, and nobody changes it.
+	Structure *iface.SparseStructure
+	Text      string // of a variable that was read from File: its element
 }
 
 // NamedBinding is a Binding for an extern name.
@@ -283,7 +285,12 @@ func (b *Binding) mustHaveHome() bool {
 }
 
 // Type returns the handle type of b.
-func (b *Binding) Type() *types.Type { return types.HandleOf(b.Kind, b.Elem) }
+func (b *Binding) Type() *types.Type {
+	if b.Structure != nil {
+		return types.SparseOf(b.Structure.Format, b.Elem)
+	}
+	return types.HandleOf(b.Kind, b.Elem)
+}
 
 // register: constructors, and where data gets its first value.
 

@@ -182,6 +182,7 @@ func (m *Machine) machineText() string {
 // Presence describes the copies of some data on a memory node, in bytes.
 type Presence struct {
 	Node                       string // "ram", "gpu(0)"
+	Array                      string // of a sparse matrix, the array that this is about: "val"
 	Memory                     string // as its device calls it: "ram", "sim 0"
 	Valid, Arriving, Allocated int64
 	Parts                      int // of the view asked about, or of the default view, that are valid there
@@ -201,9 +202,47 @@ func (m *Machine) Where(name string) (all []Presence, parts int, err error) {
 	default:
 		return nil, 0, fmt.Errorf("`%s` is not registered data", name)
 	}
+	if view != nil && view.v.Ended() {
+		view = nil
+	}
+	for i, d := range h.data() {
+		array := ""
+		if h.isSparse() {
+			array = h.sparse.Format.Arrays[i].Name
+		}
+		some, err := m.presence(d)
+		if err != nil {
+			return nil, 0, err
+		}
+		for n := range some {
+			some[n].Array = array
+		}
+		if view != nil {
+			for k := range view.parts {
+				part := view.parts[k].data()[i]
+				at, err := m.job.Where(part.h)
+				if err != nil {
+					return nil, 0, err
+				}
+				d := part.h.Desc()
+				for n, p := range at {
+					if p.Valid >= d.Bytes() && p.Valid > 0 {
+						some[n].Parts++
+					}
+				}
+			}
+			parts = len(view.parts)
+		}
+		all = append(all, some...)
+	}
+	return all, parts, nil
+}
+
+// presence returns where the data of the engine that h is lies, a row for each node.
+func (m *Machine) presence(h *Handle) (all []Presence, err error) {
 	at, err := m.job.Where(h.h)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	nodes, infos := m.nodes(), m.rt.Nodes()
 	for k, p := range at {
@@ -213,20 +252,5 @@ func (m *Machine) Where(name string) (all []Presence, parts int, err error) {
 		}
 		all = append(all, x)
 	}
-	if view == nil || view.v.Ended() {
-		return all, 0, nil
-	}
-	for k := range view.parts {
-		at, err := m.job.Where(view.parts[k].h)
-		if err != nil {
-			return nil, 0, err
-		}
-		d := view.parts[k].h.Desc()
-		for n, p := range at {
-			if p.Valid >= d.Bytes() && p.Valid > 0 {
-				all[n].Parts++
-			}
-		}
-	}
-	return all, len(view.parts), nil
+	return all, nil
 }

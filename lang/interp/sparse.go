@@ -179,6 +179,35 @@ func (c *compiler) denseSource(x syntax.Expr) func(f *frame, spec *engine.DataSp
 	}
 }
 
+// bindSparse registers a sparse matrix that the host binds: its values are those of the host, and the
+// structure is a copy.
+func (m *Machine) bindSparse(o *types.Object, b *Binding, at position) *Handle {
+	s := &sparseSource{SparseStructure: iface.SparseStructure{Format: o.Type.Sparse(), Rows: -1, Cols: -1, R: 1, C: 1}}
+	switch {
+	case b.Structure != nil:
+		s.SparseStructure = *b.Structure
+	case s.Format.Blocks && b.File != "":
+		m.failHelp("E0904", at, "", fmt.Sprintf("write `register %s = %v(r = 2, c = 2, load = %q)`, with the sizes of its blocks", o.Name, o.Type, b.File),
+			"`%s` is a bcsr, and a file does not say how large blocks are", o.Name)
+	case b.File != "":
+		m.loadSparse(s, b.File, o.Type.Elem, at)
+	default: // of a plan
+		if b.Kind != iface.Matrix || b.Elem != o.Type.Elem {
+			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "a plan needs its rows and columns", "`%s` is bound to a %v", o.Name, b.Type())
+		}
+		s.standIn(b.Dims)
+	}
+	values := s.Format.Arrays[s.Format.Values()]
+	spec := engine.DataSpec{Kind: values.Kind, Elem: o.Type.Elem, Site: siteOf(at), Dims: s.Dims(), ReadOnly: b.ReadOnly}
+	if b.Structure != nil {
+		spec.Home = b.Home
+		s.values = func(*iface.Buffer) error { return nil } // where there is no element
+	}
+	h := m.newSparse(o.Name, o.Type, s, spec, at)
+	m.keep = append(m.keep, b.Keep)
+	return h
+}
+
 // newSparse registers the arrays of a sparse matrix. values describes its values.
 func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values engine.DataSpec, at position) *Handle {
 	k := &sparse{SparseStructure: s.SparseStructure}
@@ -199,6 +228,15 @@ func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values 
 			}
 		}
 		spec.Name = name + "." + a.Name
+		if spec.Home != nil { // of the host, which pays for it
+			h, err := m.registerData(spec, nil)
+			if err != nil {
+				m.fail("E0904", at, "`%s` cannot be bound: %v", name, err)
+			}
+			m.events.registered(h)
+			arrays = append(arrays, h)
+			continue
+		}
 		arrays = append(arrays, m.registerOne(name, spec, 0, fill, at))
 	}
 	out := &Handle{h: arrays[s.Format.Values()], m: m, typ: t, at: at, owner: -1}

@@ -130,6 +130,16 @@ var sparseFormats = map[Kind]*iface.SparseFormat{CSR: iface.Sparse("csr"), CSC: 
 // SparseKinds lists the kinds of sparse matrices.
 var SparseKinds = []Kind{CSR, CSC, COO, BCSR}
 
+// SparseOf returns the type of sparse matrices in a format with element type e.
+func SparseOf(f *iface.SparseFormat, e iface.Elem) *Type {
+	for k, g := range sparseFormats {
+		if f == g {
+			return &Type{Kind: k, Elem: e}
+		}
+	}
+	return TInvalid
+}
+
 // Sparse returns the format of a sparse matrix of type t, or nil for other types.
 func (t *Type) Sparse() *iface.SparseFormat {
 	if t.Kind < CSR || t.Kind > BCSR {

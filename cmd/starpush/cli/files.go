@@ -423,6 +423,9 @@ func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, 
 		}
 		path, ok := paths[x.Name]
 		kind, elem, known := dataType(x.Type)
+		if f := isSparse(x.Type); f != nil {
+			kind, elem, known = dataType("matrix" + strings.TrimPrefix(x.Type, f.Name)) // for its sizes
+		}
 		switch {
 		case !ok && plan && known && kind == iface.Variable:
 			continue // it needs no sizes
@@ -440,6 +443,10 @@ func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, 
 					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes", iface.Tensor: "four sizes"}[kind], x.Name, sizeExample(kind))
 			}
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
+			continue
+		}
+		if isSparse(x.Type) != nil { // the interpreter reads it
+			opts = append(opts, lang.BindFile(x.Name, path))
 			continue
 		}
 		d, bytes, err := loadData(ctx, path, x.Type, left)
@@ -466,6 +473,12 @@ func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, 
 		}
 	}
 	return opts, nil
+}
+
+// isSparse returns the format of a type such as "csr[f64]", or nil.
+func isSparse(t string) *iface.SparseFormat {
+	kind, _, _ := strings.Cut(t, "[")
+	return iface.Sparse(kind)
 }
 
 // dataPaths reads --data: files, or sizes, by the names of externs. names are those of
@@ -506,6 +519,10 @@ func bindFiles(prog *lang.Program, flags []string) ([]lang.Option, error) {
 			continue
 		}
 		kind, elem, ok := dataType(x.Type)
+		if isSparse(x.Type) != nil {
+			opts = append(opts, lang.BindFile(x.Name, path))
+			continue
+		}
 		if !ok {
 			return nil, usagef("--data %s: data of type %s cannot come from a file", x.Name, x.Type)
 		}

@@ -173,6 +173,9 @@ func (s *Shell) where(_ context.Context, name string) {
 		if n.Memory != n.Node {
 			node += " " + n.Memory
 		}
+		if n.Array != "" {
+			node = name + "." + n.Array + " " + node
+		}
 		rows = append(rows, [2]string{node, text + ", " + accel.Bytes(n.Allocated) + " allocated"})
 	}
 	fmt.Fprint(s.Out, table(rows, s.columns(), s.Paint.Strong))

@@ -248,8 +248,15 @@ func (a *analysis) checkOwnElements(each *ir.Stmt, op int, uses []access) {
 		if len(names) > rank {
 			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, ir.Counted(rank, "index", "indices")))
 		} else if sparse, ok := strings.CutSuffix(o.Name, ".val"); ok {
-			d.Help = append(d.Help, fmt.Sprintf("a round may write the values of its own row, `for k in %[1]s.row(%[2]s) { %[1]s.val[k] = ... }`, or one value, in `each k in %[1]s.val`", sparse, names[0]),
-				"or use `for`, which runs in order on one thread")
+			lines, _ := a.forms.lines(op - 2)
+			line := map[string]string{sparse + ".rows": "row", sparse + ".cols": "col"}[lines]
+			if line == "" { // there is no range of a line, or it has blocks
+				d.Help = append(d.Help, fmt.Sprintf("a round may write one value, in `each %s in %s`, or use `for`, which runs in order on one thread", ir.IndexNames(o.Kind), o.Name))
+			} else {
+				d.Help = append(d.Help, fmt.Sprintf("a round may write the values of its own %[3]s, `for k in %[1]s.%[4]s(%[2]s) { %[1]s.val[k] = ... }`, or one value, in `each k in %[1]s.val`",
+					sparse, names[0], map[string]string{"row": "row", "col": "column"}[line], line),
+					"or use `for`, which runs in order on one thread")
+			}
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.suggestedIndex(names, rank)))
 		}
