@@ -228,8 +228,7 @@ func (k *sparse) field(name string) int64 {
 // sizesText writes the sizes of a sparse matrix: "3 x 4, 5 entries".
 func (k *sparse) sizesText() string {
 	d := k.values().h.Desc()
-	n := plural(int64(d.Dim[0]), "entry")
-	n = strings.Replace(n, "entrys", "entries", 1)
+	n := strings.Replace(plural(int64(d.Dim[0]), "entry"), "entrys", "entries", 1)
 	if k.Format.Blocks {
 		n = fmt.Sprintf("%s of %d x %d", plural(int64(d.Dim[0]), "block"), k.R, k.C)
 	}
@@ -263,7 +262,7 @@ type Binding struct {
 	ReadOnly bool
 	NoMemory bool   // sizes alone, for plans
 	File     string // what the data is read from, instead of a home; the extern says Kind and Elem
-	// Structure is set of a sparse matrix, whose values are the rest. It was checked, and nobody changes it.
+	// Structure is set of a sparse matrix, whose values are the rest. It was checked, and must not change.
 	Structure *iface.SparseStructure
 	Text      string // of a variable that was read from File: its element
 }
@@ -290,6 +289,32 @@ func (b *Binding) Type() *types.Type {
 		return types.SparseOf(b.Structure.Format, b.Elem)
 	}
 	return types.HandleOf(b.Kind, b.Elem)
+}
+
+// bindSparse registers a sparse matrix that the host binds: values of the host, and a copy of the structure.
+func (m *Machine) bindSparse(o *types.Object, b *Binding, at position) *Handle {
+	s := &sparseSource{SparseStructure: iface.SparseStructure{Format: o.Type.Sparse(), Rows: -1, Cols: -1, R: 1, C: 1}}
+	switch {
+	case b.Structure != nil:
+		s.SparseStructure = *b.Structure
+	case s.Format.Blocks && b.File != "":
+		m.failHelp("E0904", at, "", fmt.Sprintf("write `register %s = %v(r = 2, c = 2, load = %q)`, with the sizes of its blocks", o.Name, o.Type, b.File),
+			"`%s` is a bcsr, and a file does not say how large blocks are", o.Name)
+	case b.File != "":
+		m.loadSparse(s, b.File, o.Type.Elem, at)
+	default: // of a plan
+		if b.Kind != iface.Matrix || b.Elem != o.Type.Elem {
+			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "a plan needs its rows and columns", "`%s` is bound to a %v", o.Name, b.Type())
+		}
+		s.standIn(b.Dims)
+	}
+	spec := engine.DataSpec{Kind: o.Type.Member("val").Data(), Elem: o.Type.Elem, Site: siteOf(at), Dims: s.Dims(), ReadOnly: b.ReadOnly}
+	if b.Structure != nil {
+		spec.Home = b.Home
+		s.values = func(*iface.Buffer) error { return nil } // where there is no element
+	}
+	m.keep = append(m.keep, b.Keep)
+	return m.newSparse(o.Name, o.Type, s, spec, at)
 }
 
 // register: constructors, and where data gets its first value.

@@ -6,6 +6,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
@@ -179,35 +180,6 @@ func (c *compiler) denseSource(x syntax.Expr) func(f *frame, spec *engine.DataSp
 	}
 }
 
-// bindSparse registers a sparse matrix that the host binds: its values are those of the host, and the
-// structure is a copy.
-func (m *Machine) bindSparse(o *types.Object, b *Binding, at position) *Handle {
-	s := &sparseSource{SparseStructure: iface.SparseStructure{Format: o.Type.Sparse(), Rows: -1, Cols: -1, R: 1, C: 1}}
-	switch {
-	case b.Structure != nil:
-		s.SparseStructure = *b.Structure
-	case s.Format.Blocks && b.File != "":
-		m.failHelp("E0904", at, "", fmt.Sprintf("write `register %s = %v(r = 2, c = 2, load = %q)`, with the sizes of its blocks", o.Name, o.Type, b.File),
-			"`%s` is a bcsr, and a file does not say how large blocks are", o.Name)
-	case b.File != "":
-		m.loadSparse(s, b.File, o.Type.Elem, at)
-	default: // of a plan
-		if b.Kind != iface.Matrix || b.Elem != o.Type.Elem {
-			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "a plan needs its rows and columns", "`%s` is bound to a %v", o.Name, b.Type())
-		}
-		s.standIn(b.Dims)
-	}
-	values := s.Format.Arrays[s.Format.Values()]
-	spec := engine.DataSpec{Kind: values.Kind, Elem: o.Type.Elem, Site: siteOf(at), Dims: s.Dims(), ReadOnly: b.ReadOnly}
-	if b.Structure != nil {
-		spec.Home = b.Home
-		s.values = func(*iface.Buffer) error { return nil } // where there is no element
-	}
-	h := m.newSparse(o.Name, o.Type, s, spec, at)
-	m.keep = append(m.keep, b.Keep)
-	return h
-}
-
 // newSparse registers the arrays of a sparse matrix. values describes its values.
 func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values engine.DataSpec, at position) *Handle {
 	k := &sparse{SparseStructure: s.SparseStructure}
@@ -249,4 +221,301 @@ func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values 
 // copies returns a function that copies s into a buffer.
 func copies[T iface.Go](s []T) func(*iface.Buffer) error {
 	return func(b *iface.Buffer) error { copy(iface.Slice[T](b), s); return nil }
+}
+
+// Structures of sparse matrices that come from other data: the entries of a matrix, of several, of a
+// transposed or reordered one, a matrix in another format, and the elements of a dense matrix other than zero.
+
+// sparseSource makes the structure of a sparse matrix, and writes its values.
+type sparseSource struct {
+	iface.SparseStructure
+	values func(*iface.Buffer) error // nil: none
+}
+
+// standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
+// rows.
+func (s *sparseSource) standIn(dims []int) {
+	up := func(n, r int) int { return (n + r - 1) / r * r }
+	s.Rows, s.Cols = s.R, s.C
+	if len(dims) > 0 {
+		s.Rows = up(dims[0], s.R)
+	}
+	if len(dims) > 1 {
+		s.Cols = up(dims[1], s.C)
+	}
+	n, entries := s.Lines(), s.Lines()
+	if s.Format.Axis < 0 {
+		entries = s.Rows
+	}
+	if s.Rows == 0 || s.Cols == 0 {
+		entries = 0
+	}
+	if s.Format.Axis >= 0 {
+		s.Ptr = make([]int64, n+1)
+		for i := range s.Ptr {
+			s.Ptr[i] = int64(min(i, entries))
+		}
+	}
+	for _, a := range s.Format.Arrays {
+		switch a.Name {
+		case "row":
+			s.Row = make([]int32, entries)
+		case "col":
+			s.Col = make([]int32, entries)
+		}
+	}
+	s.values = func(*iface.Buffer) error { return nil }
+}
+
+// layout returns how s is to lie in memory.
+func (m *Machine) layout(s *sparseSource) format.Layout {
+	to := format.Layout{Format: s.Format, R: s.R, C: s.C}
+	if m.may.data != unlimited {
+		to.Bytes = max(1, m.may.data-m.used.data)
+	}
+	return to
+}
+
+// structureFn gives s a structure.
+type structureFn func(f *frame, s *sparseSource)
+
+// structureFrom compiles like =, transposed =, dense = and from = of a constructor. It returns nil if e has
+// none of them.
+func (c *compiler) structureFrom(e *syntax.Call) structureFn {
+	at := c.positionOf(e)
+	if x, _ := argument(e, "transposed", -1); x != nil {
+		of, at := c.ref(x), c.positionOf(x)
+		return func(f *frame, s *sparseSource) {
+			h, _ := of(f).(*Handle)
+			f.m.transposed(s, h, at)
+		}
+	}
+	for _, name := range []string{"dense", "from"} {
+		x, _ := argument(e, name, -1)
+		if x == nil {
+			continue
+		}
+		of, at := c.ref(x), c.positionOf(x)
+		return func(f *frame, s *sparseSource) {
+			h, _ := of(f).(*Handle)
+			f.m.convertSparse(s, h, at)
+		}
+	}
+	x, _ := argument(e, "like", -1)
+	if x == nil {
+		return nil
+	}
+	of, likeAt := c.ref(x), c.positionOf(x)
+	var order refFn
+	var orderAt position
+	if x, _ := argument(e, "order", -1); x != nil {
+		order, orderAt = c.ref(x), c.positionOf(x)
+	}
+	return func(f *frame, s *sparseSource) {
+		m := f.m
+		list := m.handlesIn(of(f), likeAt)
+		if len(list) == 0 {
+			m.failHelp("E0705", likeAt, "", "name the sparse matrices whose entries it has: `like = [A, B]`", "`like` is an empty list, and a csr needs its structure")
+		}
+		for k, h := range list {
+			if k == 0 {
+				m.likeOne(s, h, likeAt)
+				continue
+			}
+			m.union(s, h, likeAt)
+		}
+		if order != nil {
+			p, _ := order(f).(*Handle)
+			m.reorder(s, p, orderAt, at)
+		}
+	}
+}
+
+// columnsOf calls use with the offsets of the rows of h and the columns of its entries, which nothing
+// changes. In a plan, which knows no columns, they are zeros.
+func (m *Machine) columnsOf(h *Handle, at position, use func(begin []int64, col []int32)) {
+	m.alive(h, at)
+	acc := m.hold(h.member("col"), iface.R, at)
+	defer acc.Release()
+	if m.plan != nil {
+		use(h.sparse.Ptr, make([]int32, h.sparse.field("nnz")))
+		return
+	}
+	use(h.sparse.Ptr, iface.Slice[int32](acc.Buffer()))
+}
+
+// pollRows looks whether the run has to end, now and then.
+func (m *Machine) pollRows(i int, at position) {
+	if i&0xffff == 0xffff {
+		m.poll(at)
+	}
+}
+
+// likeOne gives s the structure of h.
+func (m *Machine) likeOne(s *sparseSource, h *Handle, at position) {
+	m.columnsOf(h, at, func(begin []int64, col []int32) {
+		m.fits(8*int64(len(begin))+4*int64(len(col)), at)
+		s.Rows, s.Cols = len(begin)-1, h.sparse.Cols
+		s.Ptr = make([]int64, len(begin))
+		for i, p := range begin { // those of a part need not begin with 0
+			s.Ptr[i] = p - begin[0]
+		}
+		s.Col = slices.Clone(col)
+	})
+}
+
+// union adds the entries of h to the structure s.
+func (m *Machine) union(s *sparseSource, h *Handle, at position) {
+	if rows, cols := int(h.sparse.field("rows")), h.sparse.Cols; rows != s.Rows || cols != s.Cols {
+		m.failHelp("E0705", at, "", "entries of one place are one entry, so the sizes have to be the same", "`like` has a csr of %d x %d and one of %d x %d", s.Rows, s.Cols, rows, cols)
+	}
+	m.columnsOf(h, at, func(begin []int64, col []int32) {
+		if m.plan != nil { // most often much the same entries
+			return
+		}
+		m.fits(8*int64(len(begin))+4*int64(len(s.Col)+len(col)), at)
+		ptr, out := make([]int64, len(begin)), make([]int32, 0, max(len(s.Col), len(col)))
+		for i := range s.Rows {
+			a, b := s.Col[s.Ptr[i]:s.Ptr[i+1]], col[begin[i]-begin[0]:begin[i+1]-begin[0]]
+			for len(a) > 0 && len(b) > 0 {
+				j := min(a[0], b[0])
+				if a[0] == j {
+					a = a[1:]
+				}
+				if b[0] == j {
+					b = b[1:]
+				}
+				out = append(out, j)
+			}
+			out = append(append(out, a...), b...)
+			ptr[i+1] = int64(len(out))
+			m.pollRows(i, at)
+		}
+		s.Ptr, s.Col = ptr, out
+	})
+}
+
+// transposed gives s the entries of h with rows and columns exchanged.
+func (m *Machine) transposed(s *sparseSource, h *Handle, at position) {
+	m.columnsOf(h, at, func(begin []int64, col []int32) {
+		rows, cols := h.sparse.Cols, len(begin)-1
+		if m.plan != nil {
+			s.standIn([]int{rows, cols})
+			return
+		}
+		m.fits(16*int64(rows+1)+4*int64(len(col)), at)
+		s.Rows, s.Cols, s.Ptr, s.Col = rows, cols, make([]int64, rows+1), make([]int32, len(col))
+		for _, j := range col {
+			s.Ptr[j+1]++
+		}
+		for i := range rows {
+			s.Ptr[i+1] += s.Ptr[i]
+		}
+		next := slices.Clone(s.Ptr)
+		for i := range cols {
+			for _, j := range col[begin[i]-begin[0] : begin[i+1]-begin[0]] {
+				s.Col[next[j]] = int32(i)
+				next[j]++
+			}
+			m.pollRows(i, at)
+		}
+	})
+}
+
+// reorder puts rows and columns of the structure s in the order of the vector h: row i becomes row
+// h[i] of before, and so do columns.
+func (m *Machine) reorder(s *sparseSource, h *Handle, at, whole position) {
+	const help = "`order` has the number of each row once: row i of the new csr is row `order[i]` of the other one"
+	if s.Rows != s.Cols {
+		m.failHelp("E0705", at, "", "rows and columns get the same order: the csr has to be square", "`order` is for a square csr, and this one is %d x %d", s.Rows, s.Cols)
+	}
+	if n := h.h.Desc().Dim[0]; n != s.Rows {
+		m.failHelp("E0705", at, "", help, "`order` has %s, and the csr %s", plural(int64(n), "element"), plural(int64(s.Rows), "row"))
+	}
+	acc := m.hold(h, iface.R, at)
+	defer acc.Release()
+	if m.plan != nil {
+		return
+	}
+	m.fits(20*int64(s.Rows)+4*int64(len(s.Col)), at)
+	order, place := make([]int64, s.Rows), make([]int32, s.Rows)
+	for j := range place {
+		place[j] = -1
+	}
+	for i := range order {
+		b := acc.Buffer()
+		if b.Elem == iface.I32 {
+			order[i] = int64(iface.Slice[int32](b)[i])
+		} else {
+			order[i] = iface.Slice[int64](b)[i]
+		}
+		j := order[i]
+		switch {
+		case j < 0 || j >= int64(s.Rows):
+			m.failHelp("E0705", at, "", help, "element %d of `order` is %d, and the csr has the rows 0 to %d", i, j, s.Rows-1)
+		case place[j] >= 0:
+			m.failHelp("E0705", at, "", help, "elements %d and %d of `order` are both %d", place[j], i, j)
+		}
+		place[j] = int32(i)
+	}
+	ptr, col := make([]int64, len(s.Ptr)), make([]int32, 0, len(s.Col))
+	for i, from := range order {
+		row := len(col)
+		for _, j := range s.Col[s.Ptr[from]:s.Ptr[from+1]] {
+			col = append(col, place[j])
+		}
+		slices.Sort(col[row:])
+		ptr[i+1] = int64(len(col))
+		m.pollRows(i, whole)
+	}
+	s.Ptr, s.Col = ptr, col
+}
+
+// fits reports whether in has the sizes of s, as far as these are given.
+func (s *sparseSource) fits(in *format.Sparse) bool {
+	return (s.Rows == -1 || s.Rows == in.Rows) && (s.Cols == -1 || s.Cols == in.Cols)
+}
+
+func (s *sparseSource) take(in *format.Sparse) {
+	s.SparseStructure = in.SparseStructure
+	s.values = func(b *iface.Buffer) error { in.Values(b); return nil }
+}
+
+// convertSparse makes s of h, a matrix or a sparse matrix. It waits for the value of h.
+func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
+	m.alive(h, at)
+	var in *format.Sparse
+	var err error
+	if h.isSparse() {
+		of, val, release := m.readSparse(h, at)
+		defer release()
+		if m.plan != nil {
+			s.standIn([]int{of.Rows, of.Cols})
+			return
+		}
+		in, err = format.ConvertSparse(of, val, m.layout(s))
+	} else {
+		acc := m.hold(h, iface.R, at)
+		defer acc.Release()
+		if m.plan != nil {
+			d := h.h.Desc()
+			s.standIn(d.Shape())
+			return
+		}
+		in, err = format.SparseOf(acc.Buffer(), m.layout(s))
+	}
+	if errors.Is(err, format.ErrMost) {
+		m.exceeded("data", at)
+	}
+	if err != nil {
+		m.fail("E0705", at, "`%s` cannot be converted: %s", handleText(at, h), firstLine(err.Error()))
+	}
+	s.take(in)
+}
+
+// hasSizes checks the sizes that a constructor has besides a structure of other data.
+func (m *Machine) hasSizes(s *sparseSource, rows, cols int, at position) {
+	if rows >= 0 && rows != s.Rows || cols >= 0 && cols != s.Cols {
+		m.failHelp("E0705", at, "", "leave the sizes out: the other data has them", "the %s is %d x %d, and the data that gives it its structure makes %d x %d", s.Format.Name, rows, cols, s.Rows, s.Cols)
+	}
 }
