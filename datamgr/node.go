@@ -122,8 +122,11 @@ func (n *node) evict() (bytes int64, done bool) { return n.evictOf(nil) }
 func (n *node) evictOf(g *Registry) (bytes int64, done bool) {
 	n.unsaved = nil
 	done = n.going(g, func(in *instance, clean bool) bool {
-		bytes = in.bytes
-		return in.d.evict(in, !clean)
+		if !in.d.evict(in, !clean) {
+			return false
+		}
+		bytes = in.bytes // which nothing changes any more
+		return true
 	})
 	return bytes, done
 }

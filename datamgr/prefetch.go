@@ -648,7 +648,9 @@ func (n *node) saveFor(bytes int64, keep []*Handle) {
 	bytes -= n.room()
 	n.going(nil, func(in *instance, clean bool) bool {
 		if !in.holdsAny(keep) && in.d.save(in, clean) {
+			in.d.mu.Lock() // an object may change its size
 			bytes -= in.bytes
+			in.d.mu.Unlock()
 		}
 		return bytes <= 0
 	})
