@@ -19,7 +19,6 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/kernel/elementary"
-	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -256,7 +255,7 @@ func (p *Program) mayResize(k *engine.Codelet, operand int) bool {
 // capacity, and behind the operands the variables with their lengths.
 type resizing struct {
 	*engine.TaskContext
-	sizes   []ir.Size
+	sizes   []kernel.Size
 	room    []iface.Buffer // of the operands of sizes
 	lengths []int64
 	vars    []iface.Buffer // of lengths

@@ -18,6 +18,8 @@ import (
 type (
 	// Type is the type of a value in a body.
 	Type = ir.Type
+	// Size is an operand whose first size a body sets.
+	Size = ir.Size
 	// Fault is the error of a running body.
 	Fault = cpu.Fault
 	// SlowLoop is a loop that a CPU runs one round at a time.
