@@ -1017,8 +1017,11 @@ func TestRandomPrograms(t *testing.T) {
 		check(t, *only, Options{Sequential: true}, true)
 		return
 	}
-	end, s := time.Now().Add(*soak), *seed
-	for n := 0; n < 300 || time.Now().Before(end); n++ {
+	end, s, programs := time.Now().Add(*soak), *seed, 300
+	if testing.Short() {
+		programs = 75
+	}
+	for n := 0; n < programs || time.Now().Before(end); n++ {
 		if !check(t, s, configuration(s), s%16 == 0) || s%4 == 0 && !check(t, s, Options{Sequential: true}, s%16 == 0) {
 			return
 		}

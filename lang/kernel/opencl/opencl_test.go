@@ -73,7 +73,7 @@ func TestRandomBodies(t *testing.T) {
 	s := openStream(t)
 	n, ran, outside := 40, 0, 0
 	if testing.Short() {
-		n = 12
+		n = 24
 	}
 	for seed := range uint64(n) {
 		b := kerneltest.NewBody(t, seed, true)
