@@ -333,6 +333,8 @@ func (b *transfer) run(dst, src unsafe.Pointer, size uintptr) {
 						copyEvery[uint32](d, s, n, ds, ss)
 					case 8:
 						copyEvery[uint64](d, s, n, ds, ss)
+					case 16:
+						copyEvery[complex128](d, s, n, ds, ss)
 					}
 				}
 			}

@@ -94,6 +94,15 @@ func builtinReduction(name string, f fold) *Reduction {
 				initRows(dst, neutral(f, float32(math.Inf(-1)), float32(math.Inf(1))))
 			case iface.F64:
 				initRows(dst, neutral(f, math.Inf(-1), math.Inf(1)))
+			case iface.C64, iface.C128:
+				if f == foldMin || f == foldMax {
+					return noOrder(name, dst)
+				}
+				if dst.Elem == iface.C64 {
+					initRows(dst, neutral[complex64](f, 0, 0))
+				} else {
+					initRows(dst, neutral[complex128](f, 0, 0))
+				}
 			default:
 				return noReduction(name, dst)
 			}
@@ -124,6 +133,15 @@ func builtinReduction(name string, f fold) *Reduction {
 				combineRows[float32](f, into, from)
 			case iface.F64:
 				combineRows[float64](f, into, from)
+			case iface.C64, iface.C128:
+				if f == foldMin || f == foldMax {
+					return noOrder(name, into)
+				}
+				if into.Elem == iface.C64 {
+					combineRowsBy(into, from, complexCombine[complex64](f, iface.MulC64))
+				} else {
+					combineRowsBy(into, from, complexCombine[complex128](f, iface.MulC128))
+				}
 			default:
 				return noReduction(name, into)
 			}
@@ -134,6 +152,10 @@ func builtinReduction(name string, f fold) *Reduction {
 
 func noReduction(name string, b *iface.Buffer) error {
 	return fmt.Errorf("reduction %s: %v has no elements to combine", name, &b.Desc)
+}
+
+func noOrder(name string, b *iface.Buffer) error {
+	return fmt.Errorf("reduction %s: complex numbers have no order, and %v has elements of type %v; use sum or prod", name, &b.Desc, b.Elem)
 }
 
 // neutral is the value that changes nothing when combined.
@@ -167,19 +189,37 @@ func set[T iface.Go](x []T, v T) {
 	}
 }
 
-func combineRows[T iface.Go](f fold, into, from *iface.Buffer) {
+func combineRows[T iface.Real](f fold, into, from *iface.Buffer) {
+	combineRowsBy(into, from, func(x, y []T) { combine(f, x, y) })
+}
+
+func combineRowsBy[T iface.Go](into, from *iface.Buffer, combine func(x, y []T)) {
 	switch {
 	case into.Len() == 0:
 	case into.Contiguous() && from.Contiguous():
-		combine(f, iface.Slice[T](into), iface.Slice[T](from))
+		combine(iface.Slice[T](into), iface.Slice[T](from))
 	default:
 		for i := range into.Lines() {
-			combine(f, iface.Line[T](into, i), iface.Line[T](from, i))
+			combine(iface.Line[T](into, i), iface.Line[T](from, i))
 		}
 	}
 }
 
-func combine[T iface.Go](f fold, x, y []T) {
+// complexCombine returns combine for complex numbers, which mul multiplies.
+func complexCombine[T complex64 | complex128](f fold, mul func(a, b T) T) func(x, y []T) {
+	return func(x, y []T) {
+		y = y[:len(x)]
+		for i := range x {
+			if f == foldProd {
+				x[i] = mul(x[i], y[i])
+			} else {
+				x[i] += y[i]
+			}
+		}
+	}
+}
+
+func combine[T iface.Real](f fold, x, y []T) {
 	y = y[:len(x)]
 	switch f {
 	case foldSum:

@@ -291,6 +291,7 @@ func (c *Codelet) checkArgs(args []iface.Scalar, params *elemParams) error {
 		}
 		switch {
 		case d.Kind == iface.FloatScalar && k == iface.IntScalar:
+		case d.Kind == iface.ComplexScalar && (k == iface.IntScalar || k == iface.FloatScalar):
 		case d.Kind != iface.NoScalar && d.Kind != k, d.Kind == iface.NoScalar && e != iface.NoElem && !fitsElem(args[i], e):
 			return c.argError(i, args[i], e)
 		}
@@ -302,12 +303,15 @@ func (c *Codelet) checkArgs(args []iface.Scalar, params *elemParams) error {
 // rounding.
 func fitsElem(s iface.Scalar, e iface.Elem) bool {
 	v := s.Int()
+	overflows := func(f float64) bool { return !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) }
 	switch k := s.Kind(); {
-	case k == iface.FloatScalar && e == iface.F32:
-		f := s.Float()
-		return math.IsInf(f, 0) || !math.IsInf(float64(float32(f)), 0)
+	case k == iface.ComplexScalar:
+		z := s.Complex()
+		return e == iface.C128 || e == iface.C64 && !overflows(real(z)) && !overflows(imag(z))
+	case k == iface.FloatScalar && e.Part() == iface.F32:
+		return !overflows(s.Float())
 	case k == iface.FloatScalar:
-		return e.IsFloat()
+		return e.IsFloat() || e.IsComplex()
 	case k != iface.IntScalar:
 		return false
 	}
@@ -438,7 +442,8 @@ func isObjectHandle(h *datamgr.Handle) bool {
 	return k == iface.Object
 }
 
-var scalarNames = [...]string{iface.NoScalar: "no value", iface.IntScalar: "an integer", iface.FloatScalar: "a number", iface.BoolScalar: "a truth value", iface.StringScalar: "a string"}
+var scalarNames = [...]string{iface.NoScalar: "no value", iface.IntScalar: "an integer", iface.FloatScalar: "a number", iface.BoolScalar: "a truth value", iface.StringScalar: "a string",
+	iface.ComplexScalar: "a complex number"}
 
 func describeScalar(s iface.Scalar) string {
 	switch s.Kind() {
@@ -446,12 +451,14 @@ func describeScalar(s iface.Scalar) string {
 		return fmt.Sprintf("the integer %d", s.Int())
 	case iface.FloatScalar:
 		return fmt.Sprintf("the float %v", s.Float())
+	case iface.ComplexScalar:
+		return fmt.Sprintf("the complex number %v", s.Complex())
 	case iface.BoolScalar:
 		return fmt.Sprint(s.Bool())
 	case iface.StringScalar:
 		return fmt.Sprintf("the string %q", s.Str())
 	}
-	return "a Scalar without a value; make it by iface.Int, Float, Bool or Str"
+	return "a Scalar without a value; make it by iface.Int, Float, Complex, Bool or Str"
 }
 
 // label is what operand or argument i is called in messages.

@@ -360,6 +360,8 @@ func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []
 		return fail("the runtime is nil; make one by engine.New")
 	case err != nil:
 		return fail("%v", err)
+	case e.IsComplex() && (o.spec.Reduce == datamgr.MinReduction() || o.spec.Reduce == datamgr.MaxReduction()):
+		return fail("complex numbers have no order, so there is no %s of them; use ReduceSum, ReduceProd or ReduceBy", o.spec.Reduce.Name)
 	case o.spec.Reduce != nil && o.reduces != iface.NoElem && o.reduces != e:
 		return fail("ReduceBy combines %v, and the data has elements of type %v", o.reduces.GoType(), e.GoType())
 	case h == nil && o.spec.Step != nil:
@@ -368,10 +370,7 @@ func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []
 		if !o.fill.fits(e) {
 			return fail("Fill: %s does not fit into %v elements", describeScalar(o.fill.Scalar), e.GoType())
 		}
-		v := T(o.fill.Int())
-		if o.fill.Kind() == iface.FloatScalar {
-			v = T(o.fill.Float())
-		}
+		v := iface.As[T](o.fill.Scalar)
 		o.spec.InParts = true
 		return rt.RegisterFilled(o.spec, func(b *iface.Buffer) error {
 			fillWith(b, v)
@@ -818,6 +817,8 @@ func scalarOf(v reflect.Value) (goScalar, bool) {
 		return goScalar{iface.Str(v.String()), false}, true
 	case reflect.Float32, reflect.Float64:
 		return goScalar{iface.Float(v.Float()), false}, true
+	case reflect.Complex64, reflect.Complex128:
+		return goScalar{iface.Complex(v.Complex()), false}, true
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return goScalar{iface.Int(v.Int()), false}, true
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:

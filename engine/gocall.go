@@ -368,6 +368,10 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 			*(*float32)(p) = float32(c.Arg(int(i)).Float())
 		case reflect.Float64:
 			*(*float64)(p) = c.Arg(int(i)).Float()
+		case reflect.Complex64:
+			*(*complex64)(p) = complex64(c.Arg(int(i)).Complex())
+		case reflect.Complex128:
+			*(*complex128)(p) = c.Arg(int(i)).Complex()
 		case reflect.Int8, reflect.Uint8:
 			*(*int8)(p) = int8(c.Arg(int(i)).Int())
 		case reflect.Int16, reflect.Uint16:

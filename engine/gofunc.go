@@ -20,8 +20,8 @@ import (
 type FuncParam struct {
 	Kinds KindSet    // of data; 0: it takes a scalar argument
 	Elem  iface.Elem // of the data; NoElem for bools and strings
-	// Scalar is the kind of a scalar argument: IntScalar, FloatScalar, BoolScalar or
-	// StringScalar; NoScalar for data.
+	// Scalar is the kind of a scalar argument: IntScalar, FloatScalar, ComplexScalar,
+	// BoolScalar or StringScalar; NoScalar for data.
 	Scalar iface.ScalarKind
 }
 
@@ -135,6 +135,8 @@ func paramOf(t reflect.Type) (goParam, bool) {
 		return scalar(iface.FloatScalar, e)
 	case e.IsInt():
 		return scalar(iface.IntScalar, e)
+	case e.IsComplex():
+		return scalar(iface.ComplexScalar, e)
 	}
 	return goParam{}, false
 }

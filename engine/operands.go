@@ -320,7 +320,7 @@ func zero(b *iface.Buffer) { fill(b, 0) }
 // poison fills b with what looks like nothing a kernel would have written: NaN
 // in floats, a pattern in integers.
 func poison(b *iface.Buffer) {
-	if b.Elem.IsFloat() {
+	if b.Elem.Part().IsFloat() {
 		fill(b, 0xff)
 		return
 	}

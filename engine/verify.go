@@ -617,7 +617,8 @@ func mix(x uint64) uint64 {
 // the same.
 func (o *watched) pattern(seed uint64, round int, each bool) {
 	each = each || !telling(o.buf.Elem)
-	if o.buf.Elem.IsFloat() {
+	part := o.buf.Elem.Part()
+	if part.IsFloat() {
 		seed = mix(seed + uint64(round))
 	}
 	for k := range len(o.want) / o.size {
@@ -627,10 +628,14 @@ func (o *watched) pattern(seed uint64, round int, each bool) {
 		}
 		e := o.at(o.want, k)
 		switch {
-		case o.buf.Elem == iface.F64:
-			binary.NativeEndian.PutUint64(e, pattern64[round]|r&(1<<51-1))
-		case o.buf.Elem == iface.F32:
-			binary.NativeEndian.PutUint32(e, pattern32[round]|uint32(r)&(1<<22-1))
+		case part == iface.F64:
+			for ; len(e) > 0; e = e[8:] {
+				binary.NativeEndian.PutUint64(e, pattern64[round]|r&(1<<51-1))
+			}
+		case part == iface.F32:
+			for ; len(e) > 0; e = e[4:] {
+				binary.NativeEndian.PutUint32(e, pattern32[round]|uint32(r)&(1<<22-1))
+			}
 		default:
 			for i := range e {
 				e[i] = byte(mix(r+uint64(i/8))>>(8*(i%8)))&patternAnd[round] ^ patternXor[round]

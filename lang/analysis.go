@@ -355,7 +355,7 @@ func (a *Analysis) Hints() []Hint {
 // literal reports whether e says nothing about what it is for.
 func literal(e syntax.Expr) bool {
 	switch e := e.(type) {
-	case *syntax.IntLit, *syntax.FloatLit, *syntax.BoolLit, *syntax.StringLit, *syntax.NoneLit, *syntax.ListLit:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.BoolLit, *syntax.StringLit, *syntax.NoneLit, *syntax.ListLit:
 		return true
 	case *syntax.Unary:
 		return literal(e.X)

@@ -259,7 +259,7 @@ func (t *Task) Worker() int { return t.ctx.Worker() }
 
 // Scalar lists the Go types of scalar arguments.
 type Scalar interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~bool | ~string
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~complex64 | ~complex128 | ~bool | ~string
 }
 
 // Arg returns the scalar argument of that name, converted to T as Go converts
@@ -437,6 +437,8 @@ func goTypeName(p *types.Param) string {
 		return "int64 or int"
 	case types.Float:
 		return "float64"
+	case types.Complex:
+		return "complex128"
 	}
 	return p.Type.String()
 }
@@ -450,6 +452,8 @@ func fitsParam(p *types.Param, t reflect.Type) bool {
 		return t.Kind() == reflect.Int64 || t.Kind() == reflect.Int
 	case types.Float:
 		return t.Kind() == reflect.Float64
+	case types.Complex:
+		return t.Kind() == reflect.Complex128
 	case types.Bool:
 		return t.Kind() == reflect.Bool
 	case types.String:
@@ -477,6 +481,9 @@ func setScalar[T Scalar](p *T, a iface.Scalar) bool {
 	case reflect.String:
 		v.SetString(a.Str())
 		return a.Kind() == iface.StringScalar
+	case reflect.Complex64, reflect.Complex128:
+		v.SetComplex(a.Complex())
+		return number || a.Kind() == iface.ComplexScalar
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(a.Float())
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:

@@ -193,7 +193,7 @@ func exprOrNil(e syntax.Expr) any {
 }
 
 var plainTypes = map[string]*types.Type{
-	"int": types.TInt, "float": types.TFloat, "bool": types.TBool, "string": types.TString,
+	"int": types.TInt, "float": types.TFloat, "complex": types.TComplex, "bool": types.TBool, "string": types.TString,
 	"range": types.TRange, "void": types.TVoid, "task": types.TTask, "gate": types.TGate,
 	"node": types.TNode, "worker": types.TWorker, "kind": types.TDevice,
 }

@@ -43,7 +43,7 @@ func bySize(one, two, four, eight kernel) kernel {
 	}
 }
 
-// byElem lists a kernel for each element type, in the order of iface.Elems.
+// byElem lists a kernel for each element type of real numbers, in the order of iface.Elems.
 type byElem [10]kernel
 
 // on makes a kernel that decides by the elements of operand i.
@@ -61,7 +61,7 @@ func (b byElem) on(i int) kernel {
 func routines[T blas.Float]() blas.Routines[T] { return blas.For[T](blas.Default()) }
 
 // scalar converts an argument to the element type.
-func scalar[T iface.Go](s iface.Scalar) T {
+func scalar[T iface.Real](s iface.Scalar) T {
 	if half := 0.5; T(half) != 0 { // T is a float
 		return T(s.Float())
 	}

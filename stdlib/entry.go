@@ -127,6 +127,9 @@ func (e *entry) sparse(o operand) {
 
 func (e entry) build() *engine.Codelet {
 	e.parse()
+	if e.elems == nil {
+		e.elems = iface.RealElems
+	}
 	c := &engine.Codelet{
 		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true, Fold: e.fold,
 		CPU:    []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
@@ -190,6 +193,9 @@ func (e *entry) check(ops []iface.Desc, args []iface.Scalar) error {
 func typeOf(d *iface.Desc) string { return fmt.Sprintf("%v[%v]", d.Kind, d.Elem) }
 
 func oneOf(elems []iface.Elem) string {
+	if len(elems) == len(iface.RealElems) {
+		return "real numbers"
+	}
 	var names []string
 	for _, e := range elems {
 		names = append(names, e.String())

@@ -9,7 +9,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-func fill[T iface.Go](k operands) error {
+func fill[T iface.Real](k operands) error {
 	x, v := k.Buffer(0), scalar[T](k.Arg(0))
 	n := runs(x)
 	for i := range n {

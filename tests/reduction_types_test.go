@@ -24,10 +24,10 @@ func TestContributionTypes(t *testing.T) {
 		{workers: 3, policy: "eager", deterministic: true}, {workers: 2, policy: "lws", verify: true},
 		{machine: "sim:cpu2gpu1", policy: "dmda"}, {machine: "sim:cpu4", policy: "lws"}, {machine: "sim:gpu4MiB", policy: "eager"}}
 	froms := []string{"int", "float"}
-	for _, e := range iface.Elems {
+	for _, e := range iface.RealElems {
 		froms = append(froms, e.String())
 	}
-	for _, elem := range iface.Elems {
+	for _, elem := range iface.RealElems {
 		for _, reduce := range []string{"sum", "prod", "min", "max"} {
 			t.Run(fmt.Sprintf("%v/%s", elem, reduce), func(t *testing.T) {
 				t.Parallel()

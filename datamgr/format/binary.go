@@ -85,7 +85,7 @@ func swapBytes(b []byte, size int) {
 }
 
 // readElems reads the next len(dst) elements.
-func readElems[T iface.Go](f *raw, dst []T, e iface.Elem) error {
+func readElems[T iface.Go](f *raw, dst []T, e iface.Elem, conv conversion[T]) error {
 	size := int(f.elem.Size())
 	if f.elem == e {
 		b := bytesOf(dst)
@@ -93,7 +93,7 @@ func readElems[T iface.Go](f *raw, dst []T, e iface.Elem) error {
 			return err
 		}
 		if f.big != bigHost {
-			swapBytes(b, size)
+			swapBytes(b, int(f.elem.Part().Size()))
 		}
 		return nil
 	}
@@ -108,11 +108,11 @@ func readElems[T iface.Go](f *raw, dst []T, e iface.Elem) error {
 			return err
 		}
 		if f.big != bigHost {
-			swapBytes(b, size)
+			swapBytes(b, int(f.elem.Part().Size()))
 		}
 		for i := range dst[:n] {
 			v := nativeNum(f.elem, b[i*size:])
-			x, ok := to[T](v)
+			x, ok := conv.of(v)
 			if !ok {
 				return &Error{At: true, Byte: at + int64(i*size), Want: holds(e), Got: v.String()}
 			}
@@ -149,6 +149,10 @@ func nativeNum(e iface.Elem, b []byte) num {
 		}
 	case iface.F32:
 		return num{form: floatNum, f: float64(math.Float32frombits(o.Uint32(b)))}
+	case iface.C64:
+		return num{form: complexNum, f: float64(math.Float32frombits(o.Uint32(b))), im: float64(math.Float32frombits(o.Uint32(b[4:])))}
+	case iface.C128:
+		return num{form: complexNum, f: math.Float64frombits(o.Uint64(b)), im: math.Float64frombits(o.Uint64(b[8:]))}
 	}
 	return num{form: floatNum, f: math.Float64frombits(o.Uint64(b))}
 }
@@ -160,6 +164,8 @@ func (n num) String() string {
 		return fmt.Sprint(n.i)
 	case uintNum:
 		return fmt.Sprint(n.u)
+	case complexNum:
+		return string(appendComplex(nil, complex(n.f, n.im)))
 	}
 	return fmt.Sprint(n.f)
 }
@@ -170,25 +176,29 @@ func fillRaw(f *raw, b *iface.Buffer, byColumns bool) error {
 	var err error
 	switch b.Elem {
 	case iface.I8:
-		err = fillRawOf[int8](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[int8]())
 	case iface.I16:
-		err = fillRawOf[int16](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[int16]())
 	case iface.I32:
-		err = fillRawOf[int32](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[int32]())
 	case iface.I64:
-		err = fillRawOf[int64](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[int64]())
 	case iface.U8:
-		err = fillRawOf[uint8](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[uint8]())
 	case iface.U16:
-		err = fillRawOf[uint16](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[uint16]())
 	case iface.U32:
-		err = fillRawOf[uint32](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[uint32]())
 	case iface.U64:
-		err = fillRawOf[uint64](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[uint64]())
 	case iface.F32:
-		err = fillRawOf[float32](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[float32]())
+	case iface.C64:
+		err = fillRawOf(f, b, byColumns, complexes[complex64]())
+	case iface.C128:
+		err = fillRawOf(f, b, byColumns, complexes[complex128]())
 	default:
-		err = fillRawOf[float64](f, b, byColumns)
+		err = fillRawOf(f, b, byColumns, reals[float64]())
 	}
 	if err != nil {
 		return err
@@ -196,19 +206,19 @@ func fillRaw(f *raw, b *iface.Buffer, byColumns bool) error {
 	return f.end()
 }
 
-func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool) error {
+func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool, conv conversion[T]) error {
 	switch {
 	case b.Len() == 0:
 		return nil
 	case byColumns && b.Rank == 2:
-		return fillColumns[T](f, b)
+		return fillColumns(f, b, conv)
 	case byColumns && b.Rank > 2:
-		return fillFirstFastest[T](f, b)
+		return fillFirstFastest(f, b, conv)
 	case b.Contiguous():
-		return readElems(f, iface.Slice[T](b), b.Elem)
+		return readElems(f, iface.Slice[T](b), b.Elem, conv)
 	}
 	for i := range b.Lines() {
-		if err := readElems(f, iface.Line[T](b, i), b.Elem); err != nil {
+		if err := readElems(f, iface.Line[T](b, i), b.Elem, conv); err != nil {
 			return err
 		}
 	}
@@ -216,7 +226,7 @@ func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool) error {
 }
 
 // fillColumns reads some columns at a time, so that rows are written in runs.
-func fillColumns[T iface.Go](f *raw, b *iface.Buffer) error {
+func fillColumns[T iface.Go](f *raw, b *iface.Buffer, conv conversion[T]) error {
 	const most = 4 << 20 // bytes at a time
 	rows, cols := b.Dim[0], b.Dim[1]
 	size := int(b.Elem.Size())
@@ -228,7 +238,7 @@ func fillColumns[T iface.Go](f *raw, b *iface.Buffer) error {
 		w := min(width, cols-j)
 		for i := 0; i < rows; i += piece {
 			h := min(piece, rows-i)
-			if err := readElems(f, buf[:w*h], b.Elem); err != nil {
+			if err := readElems(f, buf[:w*h], b.Elem, conv); err != nil {
 				return err
 			}
 			for r := range h {
@@ -243,7 +253,7 @@ func fillColumns[T iface.Go](f *raw, b *iface.Buffer) error {
 }
 
 // fillFirstFastest reads elements that are stored with the first index fastest.
-func fillFirstFastest[T iface.Go](f *raw, b *iface.Buffer) error {
+func fillFirstFastest[T iface.Go](f *raw, b *iface.Buffer, conv conversion[T]) error {
 	const most = 1 << 20 // bytes at a time
 	rank, size := int(b.Rank), int(b.Elem.Size())
 	buf := make([]T, min(b.Len(), most/size))
@@ -251,7 +261,7 @@ func fillFirstFastest[T iface.Go](f *raw, b *iface.Buffer) error {
 	off := 0
 	for left := b.Len(); left > 0; {
 		n := min(left, len(buf))
-		if err := readElems(f, buf[:n], b.Elem); err != nil {
+		if err := readElems(f, buf[:n], b.Elem, conv); err != nil {
 			return err
 		}
 		for _, x := range buf[:n] {

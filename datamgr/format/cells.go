@@ -13,13 +13,14 @@ type cells interface {
 }
 
 type cellsOf[T iface.Go] struct {
+	conversion[T]
 	mem            []T
 	rows, cols, ld int
 }
 
-func newCellsOf[T iface.Go](b *iface.Buffer, column bool) cells {
+func newCellsOf[T iface.Go](b *iface.Buffer, column bool, conv conversion[T]) cells {
 	mem, ld := iface.Strided[T](b)
-	c := &cellsOf[T]{mem: mem, rows: 1, cols: 1, ld: ld}
+	c := &cellsOf[T]{conversion: conv, mem: mem, rows: 1, cols: 1, ld: ld}
 	switch {
 	case b.Rank == 2:
 		c.rows, c.cols = b.Dim[0], b.Dim[1]
@@ -35,25 +36,29 @@ func newCellsOf[T iface.Go](b *iface.Buffer, column bool) cells {
 func newCells(b *iface.Buffer, column bool) cells {
 	switch b.Elem {
 	case iface.I8:
-		return newCellsOf[int8](b, column)
+		return newCellsOf(b, column, reals[int8]())
 	case iface.I16:
-		return newCellsOf[int16](b, column)
+		return newCellsOf(b, column, reals[int16]())
 	case iface.I32:
-		return newCellsOf[int32](b, column)
+		return newCellsOf(b, column, reals[int32]())
 	case iface.I64:
-		return newCellsOf[int64](b, column)
+		return newCellsOf(b, column, reals[int64]())
 	case iface.U8:
-		return newCellsOf[uint8](b, column)
+		return newCellsOf(b, column, reals[uint8]())
 	case iface.U16:
-		return newCellsOf[uint16](b, column)
+		return newCellsOf(b, column, reals[uint16]())
 	case iface.U32:
-		return newCellsOf[uint32](b, column)
+		return newCellsOf(b, column, reals[uint32]())
 	case iface.U64:
-		return newCellsOf[uint64](b, column)
+		return newCellsOf(b, column, reals[uint64]())
 	case iface.F32:
-		return newCellsOf[float32](b, column)
+		return newCellsOf(b, column, reals[float32]())
+	case iface.C64:
+		return newCellsOf(b, column, complexes[complex64]())
+	case iface.C128:
+		return newCellsOf(b, column, complexes[complex128]())
 	}
-	return newCellsOf[float64](b, column)
+	return newCellsOf(b, column, reals[float64]())
 }
 
 func (c *cellsOf[T]) zero() {
@@ -67,21 +72,21 @@ func (c *cellsOf[T]) zero() {
 }
 
 func (c *cellsOf[T]) set(i, j int, v num) bool {
-	x, ok := to[T](v)
+	x, ok := c.of(v)
 	c.mem[i*c.ld+j] = x
 	return ok
 }
 
 func (c *cellsOf[T]) add(i, j int, v num) bool {
-	x, ok := to[T](v)
+	x, ok := c.of(v)
 	p := &c.mem[i*c.ld+j]
-	s, fits := sum(*p, x)
+	s, fits := c.plus(*p, x)
 	*p = s
 	return ok && fits
 }
 
 // sum returns a + b, and false if T cannot hold it.
-func sum[T iface.Go](a, b T) (s T, ok bool) {
+func sum[T iface.Real](a, b T) (s T, ok bool) {
 	s = a + b
 	switch {
 	case !isFloat[T](): // a sum that went round moved against the sign of what was added
@@ -92,8 +97,14 @@ func sum[T iface.Go](a, b T) (s T, ok bool) {
 	return s, true
 }
 
+// sumComplex is sum for complex types.
+func sumComplex[T complex64 | complex128](a, b T) (s T, ok bool) {
+	s = a + b
+	return s, s-s == 0 || a-a != 0 || b-b != 0
+}
+
 func (c *cellsOf[T]) holds(v num) bool {
-	_, ok := to[T](v)
+	_, ok := c.of(v)
 	return ok
 }
 
@@ -105,40 +116,47 @@ type list interface {
 	copyTo(b *iface.Buffer)
 }
 
-type listOf[T iface.Go] struct{ v []T }
+type listOf[T iface.Go] struct {
+	conversion[T]
+	v []T
+}
 
 func newList(e iface.Elem) list {
 	switch e {
 	case iface.I8:
-		return &listOf[int8]{}
+		return &listOf[int8]{conversion: reals[int8]()}
 	case iface.I16:
-		return &listOf[int16]{}
+		return &listOf[int16]{conversion: reals[int16]()}
 	case iface.I32:
-		return &listOf[int32]{}
+		return &listOf[int32]{conversion: reals[int32]()}
 	case iface.I64:
-		return &listOf[int64]{}
+		return &listOf[int64]{conversion: reals[int64]()}
 	case iface.U8:
-		return &listOf[uint8]{}
+		return &listOf[uint8]{conversion: reals[uint8]()}
 	case iface.U16:
-		return &listOf[uint16]{}
+		return &listOf[uint16]{conversion: reals[uint16]()}
 	case iface.U32:
-		return &listOf[uint32]{}
+		return &listOf[uint32]{conversion: reals[uint32]()}
 	case iface.U64:
-		return &listOf[uint64]{}
+		return &listOf[uint64]{conversion: reals[uint64]()}
 	case iface.F32:
-		return &listOf[float32]{}
+		return &listOf[float32]{conversion: reals[float32]()}
+	case iface.C64:
+		return &listOf[complex64]{conversion: complexes[complex64]()}
+	case iface.C128:
+		return &listOf[complex128]{conversion: complexes[complex128]()}
 	}
-	return &listOf[float64]{}
+	return &listOf[float64]{conversion: reals[float64]()}
 }
 
 func (l *listOf[T]) push(v num) bool {
-	x, ok := to[T](v)
+	x, ok := l.of(v)
 	l.v = append(l.v, x)
 	return ok
 }
 
 func (l *listOf[T]) holds(v num) bool {
-	_, ok := to[T](v)
+	_, ok := l.of(v)
 	return ok
 }
 

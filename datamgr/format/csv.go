@@ -190,7 +190,7 @@ func (c *csvFile) first(line []byte, whole bool) error {
 		if w, quoted, rest, more = nextField(rest, c.sep); len(w) == 0 {
 			continue
 		}
-		_, isNumber := parseNumber(w)
+		_, isNumber := parseFor(c.want.Elem, w)
 		switch {
 		case isNumber && !quoted:
 			number = w

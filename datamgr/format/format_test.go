@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -116,7 +117,7 @@ func load[T iface.Go](fsys fs.FS, name string, kind iface.Kind, e iface.Elem, di
 	return x, in.Dims, in.Fill(buffer(x, e, ld, in.Dims...))
 }
 
-func loaded[T iface.Go](t *testing.T, fsys fs.FS, name string, kind iface.Kind, e iface.Elem, want []T, dims ...int) {
+func loaded[T iface.Real](t *testing.T, fsys fs.FS, name string, kind iface.Kind, e iface.Elem, want []T, dims ...int) {
 	t.Helper()
 	x, got, err := load[T](fsys, name, kind, e)
 	if err != nil {
@@ -163,8 +164,63 @@ func refused(t *testing.T, fsys fs.FS, name string, kind iface.Kind, e iface.Ele
 	}
 }
 
+// TestComplex saves complex data in every format that holds it, and reads it back: as complex
+// elements of both types, and as real ones where the imaginary parts are 0.
+func TestComplex(t *testing.T) {
+	v := []complex128{0, 1, complex(0, -2), complex(1.5, 2.25), complex(-1e-3, 1e30), complex(math.Inf(1), -1)}
+	for _, s := range []string{".npy", ".npz", ".mtx", ".csv", ".bin"} {
+		fsys, name := newFS(), dataName(s)
+		if err := Save(fsys, name, buffer(v, iface.C128, 0, len(v))); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, _, err := load[complex128](fsys, name, iface.Vector, iface.C128, len(v))
+		if err != nil || !slices.Equal(got, v) {
+			t.Errorf("%s came back as %v, %v", name, got, err)
+		}
+		if s == ".bin" { // it has the elements of the handle
+			continue
+		}
+		narrow, _, err := load[complex64](fsys, name, iface.Vector, iface.C64, len(v))
+		for i := range narrow {
+			if narrow[i] != complex64(v[i]) {
+				err = fmt.Errorf("element %d is %v", i, narrow[i])
+			}
+		}
+		if err != nil {
+			t.Errorf("%s as c64: %v, %v", name, narrow, err)
+		}
+		if _, _, err := load[float64](fsys, name, iface.Vector, iface.F64, len(v)); err == nil {
+			t.Errorf("%s was loaded as real numbers", name)
+		}
+	}
+	fsys := newFS(
+		"real.npy", npyFile("<f8", "False", "(2,)", []float64{1, 2}, false),
+		"big.npy", npyFile(">c8", "False", "(1,)", []float32{1, 2}, true),
+		"whole.npy", npyFile("<c16", "False", "(1,)", []float64{7, 0}, false),
+		"words.csv", "1+2j\n(3-1i)\n4i\n-5\n1e3-1e-3i\n",
+		"hermitian.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 3 4\n",
+		"cut.mtx", "%%MatrixMarket matrix array complex general\n1 1\n1\n",
+	)
+	check := func(name string, kind iface.Kind, want ...complex128) {
+		t.Helper()
+		if got, _, err := load[complex128](fsys, name, kind, iface.C128); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	check("real.npy", iface.Vector, 1, 2)
+	check("big.npy", iface.Vector, complex(1, 2))
+	check("words.csv", iface.Vector, complex(1, 2), complex(3, -1), complex(0, 4), -5, complex(1e3, -1e-3))
+	check("hermitian.mtx", iface.Matrix, 1, complex(3, -4), complex(3, 4), 0)
+	if x, _, err := load[float64](fsys, "whole.npy", iface.Vector, iface.F64); err != nil || x[0] != 7 {
+		t.Errorf("whole.npy: %v, %v", x, err)
+	}
+	if _, _, err := load[complex128](fsys, "cut.mtx", iface.Matrix, iface.C128); err == nil || !strings.Contains(err.Error(), "cut.mtx:3: expected an element `real imaginary`") {
+		t.Errorf("cut.mtx: %v", err)
+	}
+}
+
 // roundTrip saves data of every kind in every format and reads it back.
-func roundTrip[T iface.Go](t *testing.T, e iface.Elem, special ...T) {
+func roundTrip[T iface.Real](t *testing.T, e iface.Elem, special ...T) {
 	t.Helper()
 	v := append([]T{0, 1, 2, 3, 100, 7}, special...)
 	n := len(v)
@@ -357,9 +413,9 @@ func TestNpyErrors(t *testing.T) {
 		{"dict.npy", iface.Vector, iface.F64, nil, "dict.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{}\""},
 		{"noline.npy", iface.Vector, iface.F64, nil, "noline.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{}\""},
 		{"keys.npy", iface.Vector, iface.F64, nil, "keys.npy, byte 27: expected the keys 'descr', 'fortran_order' and 'shape', found \"'x': 'y', 'fortran_order': Maybe, 'shape\"…"},
-		{"complex.npy", iface.Vector, iface.F64, nil, "complex.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"<c16\""},
-		{"half.npy", iface.Vector, iface.F64, nil, "half.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"<f2\""},
-		{"odd.npy", iface.Vector, iface.F64, nil, "odd.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"!f8\""},
+		{"complex.npy", iface.Vector, iface.F64, nil, "complex.npy, byte 128: expected a number that f64 can hold, found 1+2i"},
+		{"half.npy", iface.Vector, iface.F64, nil, "half.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1, found \"<f2\""},
+		{"odd.npy", iface.Vector, iface.F64, nil, "odd.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1, found \"!f8\""},
 		{"rank.npy", iface.Vector, iface.F64, nil, "rank.npy, byte 10: expected vector[f64], found size 1 x 2 x 3"},
 		{"negative.npy", iface.Vector, iface.F64, nil, "negative.npy, byte 10: expected sizes of 0 or more, found -1 elements"},
 		{"huge.npy", iface.Matrix, iface.F64, nil, "huge.npy, byte 10: expected data that memory can hold, found size 4611686018427387904 x 4"},

@@ -72,7 +72,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-func widen[T, U iface.Go](x []T) []U {
+func widen[T, U iface.Real](x []T) []U {
 	y := make([]U, len(x))
 	for i := range x {
 		y[i] = U(x[i])

@@ -1,7 +1,8 @@
 package format
 
 // MatrixMarket, https://math.nist.gov/MatrixMarket/formats.html: coordinate and
-// array files; real, integer and pattern; general, symmetric, skew-symmetric.
+// array files; real, integer, complex and pattern; general, symmetric, skew-symmetric,
+// hermitian.
 //
 // Entries that a coordinate file has more than once are added, in their
 // order; a sum that the element type cannot hold is an error. A symmetric
@@ -21,7 +22,9 @@ import (
 type mtx struct {
 	t               *text
 	array, pattern  bool
+	complex         bool // values are two numbers
 	symmetric, skew bool
+	hermitian       bool // symmetric, too: the mirrored entries are conjugate
 	rows, cols, nnz int
 	column          bool // a vector is the only column
 	elem            iface.Elem
@@ -76,6 +79,9 @@ func (m *mtx) head() error {
 			return t.wrong("`real` or `integer` for an array", "`pattern`")
 		}
 	case "complex":
+		if m.complex = true; m.elem.IsComplex() {
+			break
+		}
 		return t.wrong(fmt.Sprintf("`real`, `integer` or `pattern`, as elements are of type %v", m.elem), "`complex`")
 	default:
 		return t.wrong("`real`, `integer` or `pattern`", quote([]byte(words[3])))
@@ -89,6 +95,11 @@ func (m *mtx) head() error {
 		if m.pattern {
 			return t.wrong("`general` or `symmetric` for a pattern", "`skew-symmetric`")
 		}
+	case "hermitian":
+		if !m.complex {
+			return t.wrong("`hermitian` with `complex` only", "`"+words[3]+"`")
+		}
+		m.symmetric, m.hermitian = true, true
 	default:
 		return t.wrong("`general`, `symmetric` or `skew-symmetric`", quote([]byte(words[4])))
 	}
@@ -183,7 +194,9 @@ func (m *mtx) coordinates(c cells) error {
 	t := m.t
 	c.zero()
 	form := "an entry `row column value`"
-	if m.pattern {
+	if m.complex {
+		form = "an entry `row column real imaginary`"
+	} else if m.pattern {
 		form = "an entry `row column`"
 	}
 	one := num{i: 1}
@@ -218,8 +231,9 @@ func (m *mtx) coordinates(c cells) error {
 			if w = t.token('\n'); len(w) == 0 {
 				return t.wrong(form, t.here())
 			}
-			if v, ok = parseFor(m.elem, w); !ok {
-				return t.wrong("a number", quote(w))
+			var err error
+			if v, err = m.value(w, form); err != nil {
+				return err
 			}
 		}
 		switch {
@@ -230,7 +244,7 @@ func (m *mtx) coordinates(c cells) error {
 		}
 		ok = c.add(i-1, j-1, v)
 		if ok && i != j && m.symmetric {
-			ok = c.add(j-1, i-1, v)
+			ok = c.add(j-1, i-1, m.mirrored(v))
 		} else if ok && m.skew {
 			ok = c.add(j-1, i-1, v.negate())
 		}
@@ -242,6 +256,35 @@ func (m *mtx) coordinates(c cells) error {
 		}
 	}
 	return nil
+}
+
+// value reads a value that begins with the word w, in an entry of the given form.
+func (m *mtx) value(w []byte, form string) (num, error) {
+	v, ok := parseReal(m.elem.Part(), w)
+	if !ok {
+		return v, m.t.wrong("a number", quote(w))
+	}
+	if !m.complex {
+		return v, nil
+	}
+	m.t.blanks()
+	if w = m.t.token('\n'); len(w) == 0 {
+		return v, m.t.wrong(form, m.t.here())
+	}
+	im, ok := parseReal(m.elem.Part(), w)
+	if !ok {
+		return v, m.t.wrong("a number", quote(w))
+	}
+	return num{form: complexNum, f: v.float(), im: im.float()}, nil
+}
+
+// mirrored returns the value of an entry on the other side of the diagonal of a symmetric
+// matrix.
+func (m *mtx) mirrored(v num) num {
+	if m.hermitian {
+		return v.conjugate()
+	}
+	return v
 }
 
 // describe writes the value at fault; with a pattern or a sum it is no word.
@@ -278,13 +321,13 @@ func (m *mtx) columns(c cells) error {
 			if len(w) == 0 {
 				return t.wrong(fmt.Sprintf("the element of row %d, column %d", i+1, j+1), t.here())
 			}
-			v, ok := parseFor(m.elem, w)
-			if !ok {
-				return t.wrong("a number", quote(w))
+			v, err := m.value(w, "an element `real imaginary`")
+			if err != nil {
+				return err
 			}
-			ok = c.set(i, j, v)
+			ok := c.set(i, j, v)
 			if ok && i != j && m.symmetric {
-				ok = c.set(j, i, v)
+				ok = c.set(j, i, m.mirrored(v))
 			} else if ok && m.skew {
 				ok = c.set(j, i, v.negate())
 			}

@@ -20,7 +20,7 @@ const npyMagic = "\x93NUMPY"
 var npyTypes = map[string]iface.Elem{
 	"i1": iface.I8, "i2": iface.I16, "i4": iface.I32, "i8": iface.I64,
 	"u1": iface.U8, "u2": iface.U16, "u4": iface.U32, "u8": iface.U64,
-	"f4": iface.F32, "f8": iface.F64,
+	"f4": iface.F32, "f8": iface.F64, "c8": iface.C64, "c16": iface.C128,
 	"b1": iface.U8, // bool: 0 or 1
 }
 
@@ -39,7 +39,7 @@ func (in *Input) npy(file io.Reader, rest func(read, want int64) (io.Reader, int
 	}
 	elem, big, ok := npyElem(d.Type)
 	if !ok {
-		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f4, f8 or b1", Got: quote([]byte(d.Type))}
+		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1", Got: quote([]byte(d.Type))}
 	}
 	if in.exact && (elem != in.want.Elem || len(d.Shape) != in.want.Kind.Rank()) {
 		return &Error{At: true, Byte: int64(start), Want: in.want.String(), Got: fmt.Sprintf("%s of type %v", sizes(d.Shape), elem)}
@@ -108,11 +108,11 @@ func shortHeader(err error) error {
 
 // npyElem understands "<f8", ">i4", "|u1", "=f4".
 func npyElem(descr string) (e iface.Elem, big, ok bool) {
-	if len(descr) == 2 {
-		descr = "=" + descr
-	}
-	if len(descr) != 3 {
+	if len(descr) < 2 {
 		return 0, false, false
+	}
+	if e, ok := npyTypes[descr]; ok {
+		return e, bigHost, true
 	}
 	switch descr[0] {
 	case '<', '|':
@@ -137,6 +137,8 @@ func npyHeader(e iface.Elem, dims []int) []byte {
 	kind := byte('u')
 	if e.IsFloat() {
 		kind = 'f'
+	} else if e.IsComplex() {
+		kind = 'c'
 	} else if e.IsSigned() {
 		kind = 'i'
 	}

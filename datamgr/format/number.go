@@ -16,7 +16,8 @@ type num struct {
 	form numForm
 	i    int64
 	u    uint64
-	f    float64
+	f    float64 // of a complex number: the real part
+	im   float64
 }
 
 type numForm uint8
@@ -25,6 +26,7 @@ const (
 	intNum  numForm = iota
 	uintNum         // above the largest int64
 	floatNum
+	complexNum
 )
 
 // pow10 are the powers that float64 holds exactly.
@@ -133,10 +135,55 @@ func parseFloat(tok []byte, bits int) (float64, error) {
 	return strconv.ParseFloat(string(s), bits)
 }
 
-// parseFor is parseNumber for elements of type e. A number that float64 does not hold
+// parseFor reads a number for elements of type e: parseReal, or a complex number as
+// parseComplex does.
+func parseFor(e iface.Elem, tok []byte) (num, bool) {
+	if !e.IsComplex() {
+		return parseReal(e, tok)
+	}
+	return parseComplex(e.Part(), tok)
+}
+
+// parseComplex reads a number whose parts are of type e: `1.5`, `1.5+2i`, `2i`, `(1.5+2j)`.
+func parseComplex(e iface.Elem, tok []byte) (num, bool) {
+	if n := len(tok); n > 2 && tok[0] == '(' && tok[n-1] == ')' {
+		tok = tok[1 : n-1]
+	}
+	n := len(tok)
+	if n < 2 || tok[n-1] != 'i' && tok[n-1] != 'j' {
+		return parseReal(e, tok)
+	}
+	tok = tok[:n-1]
+	cut := 0 // where the sign of the imaginary part is
+	for i := len(tok) - 1; i > 0; i-- {
+		if (tok[i] == '+' || tok[i] == '-') && strings.IndexByte("eEdD", tok[i-1]) < 0 {
+			cut = i
+			break
+		}
+	}
+	re, ok := num{}, true
+	if cut > 0 {
+		re, ok = parseReal(e, tok[:cut])
+	}
+	im, fine := parseReal(e, tok[cut:])
+	return num{form: complexNum, f: re.float(), im: im.float()}, ok && fine
+}
+
+// float returns n, a real number, as a float64.
+func (n num) float() float64 {
+	switch n.form {
+	case intNum:
+		return float64(n.i)
+	case uintNum:
+		return float64(n.u)
+	}
+	return n.f
+}
+
+// parseReal is parseNumber for elements of type e. A number that float64 does not hold
 // exactly is parsed again for e: float64 rounds whole numbers above 2^53, drops small
 // fractions, and its result would be rounded a second time for float32.
-func parseFor(e iface.Elem, tok []byte) (num, bool) {
+func parseReal(e iface.Elem, tok []byte) (num, bool) {
 	n, ok := parseNumber(tok)
 	if !ok || n.form != floatNum || n.f-n.f != 0 {
 		return n, ok
@@ -213,6 +260,8 @@ func (n num) negate() num {
 	switch {
 	case n.form == floatNum:
 		n.f = -n.f
+	case n.form == complexNum:
+		n.f, n.im = -n.f, -n.im
 	case n.form == intNum && n.i == math.MinInt64:
 		return num{form: uintNum, u: 1 << 63}
 	case n.form == intNum && n.i == 0:
@@ -226,31 +275,61 @@ func (n num) negate() num {
 	return n
 }
 
+// conjugate returns n with the other sign of the imaginary part.
+func (n num) conjugate() num {
+	n.im = -n.im
+	return n
+}
+
+// conversion is how numbers become elements of type T.
+type conversion[T iface.Go] struct {
+	of   func(n num) (v T, ok bool) // ok is false when T cannot hold n
+	plus func(a, b T) (s T, ok bool)
+}
+
+// reals converts to real elements, complexes to complex ones.
+func reals[T iface.Real]() conversion[T] { return conversion[T]{to[T], sum[T]} }
+
+func complexes[T complex64 | complex128]() conversion[T] {
+	return conversion[T]{toComplex[T], sumComplex[T]}
+}
+
 // isFloat reports whether T is a float type.
-func isFloat[T iface.Go]() bool { half := 0.5; return T(half) != 0 }
+func isFloat[T iface.Real]() bool { half := 0.5; return T(half) != 0 }
 
 // to converts n; ok is false when T cannot hold it.
-func to[T iface.Go](n num) (v T, ok bool) {
+func to[T iface.Real](n num) (v T, ok bool) {
 	switch n.form {
 	case intNum:
 		return fromInt[T](n.i)
 	case uintNum:
 		return fromUint[T](n.u)
+	case complexNum: // a real number in the form of a complex one
+		v, ok = fromFloat[T](n.f)
+		return v, ok && n.im == 0
 	}
 	return fromFloat[T](n.f)
 }
 
-func fromInt[T iface.Go](x int64) (T, bool) {
+// toComplex is to for complex types.
+func toComplex[T complex64 | complex128](n num) (v T, ok bool) {
+	z := complex(n.float(), n.im)
+	v = T(z)
+	w := complex128(v)
+	return v, (!math.IsInf(real(w), 0) || math.IsInf(real(z), 0)) && (!math.IsInf(imag(w), 0) || math.IsInf(imag(z), 0))
+}
+
+func fromInt[T iface.Real](x int64) (T, bool) {
 	v := T(x)
 	return v, isFloat[T]() || int64(v) == x && (v < 0) == (x < 0)
 }
 
-func fromUint[T iface.Go](x uint64) (T, bool) {
+func fromUint[T iface.Real](x uint64) (T, bool) {
 	v := T(x)
 	return v, isFloat[T]() || uint64(v) == x && v >= 0
 }
 
-func fromFloat[T iface.Go](x float64) (T, bool) {
+func fromFloat[T iface.Real](x float64) (T, bool) {
 	if isFloat[T]() {
 		v := T(x)
 		return v, !math.IsInf(float64(v), 0) || math.IsInf(x, 0)
@@ -269,6 +348,9 @@ func fromFloat[T iface.Go](x float64) (T, bool) {
 func holds(e iface.Elem) string {
 	if e.IsInt() {
 		return "an integer that " + e.String() + " can hold"
+	}
+	if e.IsComplex() {
+		return "a complex number that " + e.String() + " can hold"
 	}
 	return "a number that " + e.String() + " can hold"
 }

@@ -105,6 +105,11 @@ func writeRaw(w *bufio.Writer, b *iface.Buffer) error {
 		return writeRows[uint16](w, b)
 	case 4:
 		return writeRows[uint32](w, b)
+	case 16:
+		return writeRows[complex128](w, b)
+	}
+	if b.Elem == iface.C64 {
+		return writeRows[complex64](w, b)
 	}
 	return writeRows[uint64](w, b)
 }
@@ -133,7 +138,7 @@ func writeElems[T iface.Go](w *bufio.Writer, x []T) error {
 	for len(x) > 0 {
 		n := min(len(x), 1024)
 		b := append([]byte(nil), bytesOf(x[:n])...)
-		swapBytes(b, len(b)/n)
+		swapBytes(b, int(iface.ElemOf[T]().Part().Size()))
 		if _, err := w.Write(b); err != nil {
 			return err
 		}
@@ -156,10 +161,7 @@ func rowsOf[T iface.Go](b *iface.Buffer) (mem []T, rows, cols, ld int) {
 
 // writeMtx writes an array: columns, one element a line.
 func writeMtx(w *bufio.Writer, b *iface.Buffer) error {
-	field := "real"
-	if b.Elem.IsInt() {
-		field = "integer"
-	}
+	field := mtxField(b.Elem)
 	rows, cols := 1, 1
 	switch b.Rank {
 	case 1:
@@ -171,6 +173,17 @@ func writeMtx(w *bufio.Writer, b *iface.Buffer) error {
 		return err
 	}
 	return writeText(w, b, true)
+}
+
+// mtxField is the field of a .mtx file for elements of type e.
+func mtxField(e iface.Elem) string {
+	switch {
+	case e.IsInt():
+		return "integer"
+	case e.IsComplex():
+		return "complex"
+	}
+	return "real"
 }
 
 // titleLine is the first line of a .csv file with the titles in part, one for each column.
@@ -225,29 +238,38 @@ func writeCsv(w *bufio.Writer, b *iface.Buffer) error { return writeText(w, b, f
 func writeText(w *bufio.Writer, b *iface.Buffer, columns bool) error {
 	switch b.Elem {
 	case iface.I8:
-		return writeTextOf[int8](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[int8])
 	case iface.I16:
-		return writeTextOf[int16](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[int16])
 	case iface.I32:
-		return writeTextOf[int32](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[int32])
 	case iface.I64:
-		return writeTextOf[int64](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[int64])
 	case iface.U8:
-		return writeTextOf[uint8](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[uint8])
 	case iface.U16:
-		return writeTextOf[uint16](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[uint16])
 	case iface.U32:
-		return writeTextOf[uint32](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[uint32])
 	case iface.U64:
-		return writeTextOf[uint64](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[uint64])
 	case iface.F32:
-		return writeTextOf[float32](w, b, columns)
+		return writeTextOf(w, b, columns, appendElem[float32])
+	case iface.C64, iface.C128:
+		number64, number128 := appendComplex[complex64], appendComplex[complex128]
+		if columns {
+			number64, number128 = appendParts[complex64], appendParts[complex128]
+		}
+		if b.Elem == iface.C64 {
+			return writeTextOf(w, b, columns, number64)
+		}
+		return writeTextOf(w, b, columns, number128)
 	}
-	return writeTextOf[float64](w, b, columns)
+	return writeTextOf(w, b, columns, appendElem[float64])
 }
 
 // writeTextOf writes a column after the other, an element a line, or a row a line.
-func writeTextOf[T iface.Go](w *bufio.Writer, b *iface.Buffer, columns bool) error {
+func writeTextOf[T iface.Go](w *bufio.Writer, b *iface.Buffer, columns bool, number func(p []byte, x T) []byte) error {
 	mem, rows, cols, ld := rowsOf[T](b)
 	if len(mem) == 0 {
 		return nil
@@ -259,10 +281,10 @@ func writeTextOf[T iface.Go](w *bufio.Writer, b *iface.Buffer, columns bool) err
 	if columns {
 		outer, inner, so, si = cols, rows, 1, ld
 	}
-	var buf [64]byte
+	var buf [96]byte
 	for i := range outer {
 		for j := range inner {
-			p := appendElem(buf[:0], mem[i*so+j*si])
+			p := number(buf[:0], mem[i*so+j*si])
 			if columns || j == inner-1 {
 				p = append(p, '\n')
 			} else {
@@ -277,7 +299,7 @@ func writeTextOf[T iface.Go](w *bufio.Writer, b *iface.Buffer, columns bool) err
 }
 
 // appendElem writes a number so that it reads back the same.
-func appendElem[T iface.Go](p []byte, x T) []byte {
+func appendElem[T iface.Real](p []byte, x T) []byte {
 	switch {
 	case !isFloat[T]() && x < 0:
 		return strconv.AppendInt(p, int64(x), 10)
@@ -294,4 +316,29 @@ func appendElem[T iface.Go](p []byte, x T) []byte {
 		return append(p, "-inf"...)
 	}
 	return strconv.AppendFloat(p, f, 'g', -1, 8*int(unsafe.Sizeof(x)))
+}
+
+// appendComplex writes a complex number so that it reads back the same: 1.5-2i.
+func appendComplex[T complex64 | complex128](p []byte, z T) []byte {
+	re, im := partTexts(z)
+	p = append(p, re...)
+	n := len(p)
+	if p = append(p, im...); p[n] != '-' {
+		p = slices.Insert(p, n, '+')
+	}
+	return append(p, 'i')
+}
+
+// appendParts writes a complex number as the files of MatrixMarket have it: 1.5 -2.
+func appendParts[T complex64 | complex128](p []byte, z T) []byte {
+	re, im := partTexts(z)
+	return append(append(append(p, re...), ' '), im...)
+}
+
+func partTexts[T complex64 | complex128](z T) (re, im []byte) {
+	w := complex128(z)
+	if unsafe.Sizeof(z) == 8 {
+		return appendElem(nil, float32(real(w))), appendElem(nil, float32(imag(w)))
+	}
+	return appendElem(nil, real(w)), appendElem(nil, imag(w))
 }

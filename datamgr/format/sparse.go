@@ -117,6 +117,7 @@ type entries interface {
 
 // entriesOf has entries in any order until pack orders them.
 type entriesOf[T iface.Go] struct {
+	conversion[T]
 	row, col []int32
 	val      []T
 	most     int64 // entries
@@ -126,38 +127,42 @@ type entriesOf[T iface.Go] struct {
 func newEntries(e iface.Elem, most int64) entries {
 	switch e {
 	case iface.I8:
-		return &entriesOf[int8]{most: most}
+		return &entriesOf[int8]{conversion: reals[int8](), most: most}
 	case iface.I16:
-		return &entriesOf[int16]{most: most}
+		return &entriesOf[int16]{conversion: reals[int16](), most: most}
 	case iface.I32:
-		return &entriesOf[int32]{most: most}
+		return &entriesOf[int32]{conversion: reals[int32](), most: most}
 	case iface.I64:
-		return &entriesOf[int64]{most: most}
+		return &entriesOf[int64]{conversion: reals[int64](), most: most}
 	case iface.U8:
-		return &entriesOf[uint8]{most: most}
+		return &entriesOf[uint8]{conversion: reals[uint8](), most: most}
 	case iface.U16:
-		return &entriesOf[uint16]{most: most}
+		return &entriesOf[uint16]{conversion: reals[uint16](), most: most}
 	case iface.U32:
-		return &entriesOf[uint32]{most: most}
+		return &entriesOf[uint32]{conversion: reals[uint32](), most: most}
 	case iface.U64:
-		return &entriesOf[uint64]{most: most}
+		return &entriesOf[uint64]{conversion: reals[uint64](), most: most}
 	case iface.F32:
-		return &entriesOf[float32]{most: most}
+		return &entriesOf[float32]{conversion: reals[float32](), most: most}
+	case iface.C64:
+		return &entriesOf[complex64]{conversion: complexes[complex64](), most: most}
+	case iface.C128:
+		return &entriesOf[complex128]{conversion: complexes[complex128](), most: most}
 	}
-	return &entriesOf[float64]{most: most}
+	return &entriesOf[float64]{conversion: reals[float64](), most: most}
 }
 
 func (e *entriesOf[T]) zero() {}
 
 func (e *entriesOf[T]) set(i, j int, v num) bool {
-	if x, ok := to[T](v); x == 0 || !ok {
+	if x, ok := e.of(v); x == 0 || !ok {
 		return ok
 	}
 	return e.add(i, j, v)
 }
 
 func (e *entriesOf[T]) add(i, j int, v num) bool {
-	x, ok := to[T](v)
+	x, ok := e.of(v)
 	if int64(len(e.val)) >= e.most {
 		e.over = true
 		return false
@@ -167,7 +172,7 @@ func (e *entriesOf[T]) add(i, j int, v num) bool {
 }
 
 func (e *entriesOf[T]) holds(v num) bool {
-	_, ok := to[T](v)
+	_, ok := e.of(v)
 	return ok
 }
 
@@ -275,7 +280,7 @@ func (e *entriesOf[T]) coordinates(rows, cols int, to Layout) (*Sparse, error) {
 	for k := range e.val {
 		if n > 0 && e.row[n-1] == e.row[k] && e.col[n-1] == e.col[k] {
 			var ok bool
-			if e.val[n-1], ok = sum(e.val[n-1], e.val[k]); !ok {
+			if e.val[n-1], ok = e.plus(e.val[n-1], e.val[k]); !ok {
 				return nil, largeSum(e.row[k], e.col[k])
 			}
 			continue
@@ -336,7 +341,7 @@ func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, er
 		for k := lo; k < hi; k++ {
 			if n > ptr[i] && col[n-1] == col[k] {
 				var ok bool
-				if val[n-1], ok = sum(val[n-1], val[k]); !ok {
+				if val[n-1], ok = e.plus(val[n-1], val[k]); !ok {
 					if columns {
 						return nil, largeSum(col[k], int32(i))
 					}
@@ -447,7 +452,7 @@ func (e *entriesOf[T]) addTo(b *iface.Buffer) error {
 	}
 	for k, v := range e.val {
 		at := &iface.Row[T](b, int(e.row[k]))[e.col[k]]
-		s, ok := sum(*at, v)
+		s, ok := e.plus(*at, v)
 		if !ok {
 			return largeSum(e.row[k], e.col[k])
 		}
@@ -477,11 +482,7 @@ func SaveSparse(fsys Creator, name string, s *iface.SparseStructure, val *iface.
 	}
 	return saveFile(fsys, name, name, func(f io.Writer) error {
 		w := bufio.NewWriterSize(f, 256<<10)
-		field := "real"
-		if val.Elem.IsInt() {
-			field = "integer"
-		}
-		if _, err := fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n", field, s.Rows, s.Cols, val.Len()); err != nil {
+		if _, err := fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n", mtxField(val.Elem), s.Rows, s.Cols, val.Len()); err != nil {
 			return err
 		}
 		var buf [96]byte
@@ -524,6 +525,10 @@ func appendElemAt(p []byte, b *iface.Buffer, k int) []byte {
 		return appendElem(p, *(*uint64)(at))
 	case iface.F32:
 		return appendElem(p, *(*float32)(at))
+	case iface.C64:
+		return appendParts(p, *(*complex64)(at))
+	case iface.C128:
+		return appendParts(p, *(*complex128)(at))
 	}
 	return appendElem(p, *(*float64)(at))
 }

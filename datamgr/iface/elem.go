@@ -23,6 +23,7 @@ package iface
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 )
 
@@ -42,10 +43,15 @@ const (
 	U64
 	F32
 	F64
+	C64  // two F32, the real and the imaginary part
+	C128 // two F64
 )
 
 // Elems lists every element type that data can have, in a fixed order.
-var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128}
+
+// RealElems lists those of real numbers, which are ordered.
+var RealElems = Elems[:len(Elems)-2]
 
 var elemInfo = [...]struct {
 	name string
@@ -54,7 +60,7 @@ var elemInfo = [...]struct {
 	NoElem: {"none", 0},
 	I8:     {"i8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, I64: {"i64", 8},
 	U8: {"u8", 1}, U16: {"u16", 2}, U32: {"u32", 4}, U64: {"u64", 8},
-	F32: {"f32", 4}, F64: {"f64", 8},
+	F32: {"f32", 4}, F64: {"f64", 8}, C64: {"c64", 8}, C128: {"c128", 16},
 }
 
 // String returns the name of e in the language, such as "f64".
@@ -68,7 +74,22 @@ func (e Elem) String() string {
 // Size returns the size of one element in bytes.
 func (e Elem) Size() uintptr { return elemInfo[e].size }
 
-// IsFloat reports whether e is a floating-point type.
+// IsComplex reports whether e is a type of complex numbers.
+func (e Elem) IsComplex() bool { return e == C64 || e == C128 }
+
+// Part returns the type of the real and the imaginary part of a complex type, F32 or F64,
+// and e itself for others.
+func (e Elem) Part() Elem {
+	switch e {
+	case C64:
+		return F32
+	case C128:
+		return F64
+	}
+	return e
+}
+
+// IsFloat reports whether e is a floating-point type; a complex type is none.
 func (e Elem) IsFloat() bool { return e == F32 || e == F64 }
 
 // IsSigned reports whether e is a signed integer type.
@@ -91,6 +112,7 @@ var goTypes = [...]reflect.Type{NoElem: nil,
 	I8: reflect.TypeFor[int8](), I16: reflect.TypeFor[int16](), I32: reflect.TypeFor[int32](), I64: reflect.TypeFor[int64](),
 	U8: reflect.TypeFor[uint8](), U16: reflect.TypeFor[uint16](), U32: reflect.TypeFor[uint32](), U64: reflect.TypeFor[uint64](),
 	F32: reflect.TypeFor[float32](), F64: reflect.TypeFor[float64](),
+	C64: reflect.TypeFor[complex64](), C128: reflect.TypeFor[complex128](),
 }
 
 // GoType returns the Go type of an element, such as float64; nil for NoElem.
@@ -128,11 +150,67 @@ func ElemOfKind(k reflect.Kind) Elem {
 		return F32
 	case reflect.Float64:
 		return F64
+	case reflect.Complex64:
+		return C64
+	case reflect.Complex128:
+		return C128
 	}
 	return NoElem
 }
 
 // Go lists the Go types whose values can be elements.
 type Go interface {
+	Real | ~complex64 | ~complex128
+}
+
+// Real lists the Go types of elements that are ordered: integers and floats.
+type Real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// Arithmetic of complex numbers: the formulas of the language, which bodies of codelets compute
+// part by part. Those of Go differ for division, and Go may fuse a product with a sum on some
+// processors; a conversion after each product excludes that.
+
+// MulC128 returns a·b: (ac - bd) + (ad + bc)i, each product and sum rounded.
+func MulC128(a, b complex128) complex128 {
+	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
+}
+
+// MulC64 is MulC128 for parts of 32 bits.
+func MulC64(a, b complex64) complex64 {
+	return complex(float32(real(a)*real(b))-float32(imag(a)*imag(b)), float32(real(a)*imag(b))+float32(imag(a)*real(b)))
+}
+
+// DivC128 returns a/b by the algorithm of Smith, which divides by the larger part of b first, so
+// that intermediate values rarely overflow. The parts of a quotient by 0 are NaN.
+func DivC128(a, b complex128) complex128 {
+	x, y, p, q := real(a), imag(a), real(b), imag(b)
+	swap := math.Abs(q) > math.Abs(p)
+	if swap {
+		x, y, p, q = y, x, q, p
+	}
+	r := q / p
+	den := p + float64(q*r)
+	im := y - float64(x*r)
+	if swap {
+		im = -im
+	}
+	return complex((x+float64(y*r))/den, im/den)
+}
+
+// DivC64 is DivC128 for parts of 32 bits.
+func DivC64(a, b complex64) complex64 {
+	x, y, p, q := real(a), imag(a), real(b), imag(b)
+	swap := math.Abs(float64(q)) > math.Abs(float64(p))
+	if swap {
+		x, y, p, q = y, x, q, p
+	}
+	r := q / p
+	den := p + float32(q*r)
+	im := y - float32(x*r)
+	if swap {
+		im = -im
+	}
+	return complex((x+float32(y*r))/den, im/den)
 }

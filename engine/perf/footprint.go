@@ -55,6 +55,9 @@ func (m *Model) footprint(c *Call, size float64, params []float64) Footprint {
 			h.text(s.Str())
 		case iface.FloatScalar:
 			h.word(math.Float64bits(s.Float()))
+		case iface.ComplexScalar:
+			h.word(math.Float64bits(s.Float()))
+			h.word(math.Float64bits(imag(s.Complex())))
 		default:
 			h.word(uint64(s.Int()))
 		}
@@ -121,6 +124,8 @@ func argText(s iface.Scalar) string {
 		return fmt.Sprintf("%.20q", s.Str())
 	case iface.FloatScalar:
 		return fmt.Sprint(s.Float())
+	case iface.ComplexScalar:
+		return fmt.Sprint(s.Complex())
 	case iface.BoolScalar:
 		return fmt.Sprint(s.Int() != 0)
 	}

@@ -56,6 +56,9 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 
 // builtinResult checks how many arguments there are, and their types.
 func (c *checker) builtinResult(e *syntax.Call, name string) *types.Type {
+	if t := c.complexBuiltin(e, name); t != nil {
+		return t
+	}
 	if n := mathArity[name]; n > 0 {
 		c.numbers(e, name, n, n)
 		return types.TFloat
@@ -204,6 +207,10 @@ func (c *checker) numbers(e *syntax.Call, name string, lo, hi int) bool {
 	for _, a := range e.Args {
 		if t := a.Value.Type(); t.Kind != types.Invalid && !t.IsNumber() {
 			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` takes numbers, and this is %s", name, aType(t)))
+			if t.Kind == types.Complex {
+				d.Message = fmt.Sprintf("`%s` takes real numbers, and this is a complex one", name)
+				d.Help = append(d.Help, fmt.Sprintf("its parts are `re(%[1]s)` and `im(%[1]s)`, its absolute value is `abs(%[1]s)`", c.text(a.Value)))
+			}
 			c.handleHint(d, a.Value)
 			ok = false
 		}
@@ -320,12 +327,45 @@ func (c *checker) saveSwapped(e *syntax.Call) {
 	d.Sure()
 }
 
-// numberOf is the type that elements of type e have in a script.
-func numberOf(e iface.Elem) *types.Type {
-	if e.IsFloat() {
+// complexFuncs are the builtin functions that take a complex number, and whether they give one.
+var complexFuncs = map[string]bool{
+	"re": false, "im": false, "arg": false, "abs": false, "conj": true, "sqrt": true, "exp": true, "log": true,
+}
+
+// complexBuiltin checks a call of a builtin function for complex numbers, or of one for real
+// numbers with a complex argument. It returns nil for others.
+func (c *checker) complexBuiltin(e *syntax.Call, name string) *types.Type {
+	isComplex := func(a *syntax.Arg) bool { return isType(a.Value, types.Complex) }
+	gives, known := complexFuncs[name]
+	switch {
+	case name == "complex":
+		if len(e.Args) == 1 && isComplex(e.Args[0]) {
+			return types.TComplex
+		}
+		c.numbers(e, name, 1, 2)
+		return types.TComplex
+	case name == "close" && slices.ContainsFunc(e.Args, isComplex):
+		if c.count(e, name, 2, 3) && len(e.Args) == 3 && isComplex(e.Args[2]) {
+			c.mismatch(e.Args[2].Value, types.TFloat, "the tolerance of `close`")
+		}
+		for _, a := range e.Args {
+			if !isComplex(a) && a.Value.Type().Kind != types.Invalid && !a.Value.Type().IsNumber() {
+				c.mismatch(a.Value, types.TComplex, "an argument of `close`")
+			}
+		}
+		return types.TBool
+	case !known:
+		return nil
+	case len(e.Args) == 1 && isComplex(e.Args[0]):
+		if gives {
+			return types.TComplex
+		}
 		return types.TFloat
+	case mathArity[name] > 0 || name == "abs":
+		return nil
 	}
-	return types.TInt
+	c.numbers(e, name, 1, 1) // a real number is a complex one, and its own conjugate
+	return types.TFloat
 }
 
 // reducer checks reducer(init = i, combine = c): the only place where names of

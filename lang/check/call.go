@@ -94,7 +94,7 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 // product adds to d that x(y) may be x * (y), as mathematics writes it.
 func (c *checker) product(d *diag.Diagnostic, e *syntax.Call) {
 	switch e.Fn.(type) {
-	case *syntax.IntLit, *syntax.FloatLit, *syntax.Ident, *syntax.Paren:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.Ident, *syntax.Paren:
 	default:
 		return
 	}

@@ -60,7 +60,7 @@ func (c *checker) registered(e syntax.Expr) *types.Type {
 func (c *checker) plainList(x *syntax.ListLit) bool {
 	for _, it := range x.Items {
 		switch syntax.Unparen(it).(type) {
-		case *syntax.IntLit, *syntax.FloatLit, *syntax.Unary:
+		case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.Unary:
 		default:
 			return false
 		}
@@ -411,7 +411,11 @@ func (c *checker) listOfElems(a *syntax.Arg, kind, name string, t *types.Type) {
 	case k.Kind == types.Invalid:
 	case k.Kind != types.List:
 		c.err("E0705", a.Value, fmt.Sprintf("`%s` takes a list of numbers, and this is %s", name, aType(k)))
-	case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.IsFloat()):
+	case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.Part().IsFloat()):
+	case of.Kind == types.Complex && (t == types.TInvalid || t.Elem.IsComplex()):
+	case of.Kind == types.Complex:
+		d := c.err("E0705", a.Value, fmt.Sprintf("elements of type %v are real numbers, and this is a list of complex ones", t.Elem))
+		d.Help = append(d.Help, "register data of `c128`, or write `[re(x) for x in ...]`")
 	case of.Kind == types.Float:
 		d := c.err("E0703", a.Value, fmt.Sprintf("elements of type %v must be ints, and this is a list of floats", t.Elem))
 		d.Help = append(d.Help, "write `[int(x) for x in ...]`")
@@ -448,6 +452,11 @@ func (c *checker) inRange(e syntax.Expr, t *types.Type, what string) {
 
 // reduceFits reports a reducer whose codelets work on other data than t.
 func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
+	if id, ok := syntax.Unparen(e).(*syntax.Ident); ok && t.Elem.IsComplex() && id.Obj != nil && id.Obj.Kind == types.BuiltinValue && (id.Name == "min" || id.Name == "max") {
+		d := c.err("E0705", e, fmt.Sprintf("complex numbers have no order, so there is no `%s` of %v elements", id.Name, t.Elem))
+		d.Help = append(d.Help, "complex elements take `reduce = sum`, `reduce = prod`, or a `reducer(init = i, combine = c)` of codelets")
+		return
+	}
 	call, ok := syntax.Unparen(e).(*syntax.Call)
 	if !ok || call.Callee != builtinFuncs["reducer"] || t == types.TInvalid {
 		return

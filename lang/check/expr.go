@@ -54,6 +54,8 @@ func (c *checker) expr1(e syntax.Expr) *types.Type {
 		return types.TInt
 	case *syntax.FloatLit:
 		return types.TFloat
+	case *syntax.ImagLit:
+		return types.TComplex
 	case *syntax.StringLit:
 		return types.TString
 	case *syntax.BoolLit:
@@ -217,6 +219,8 @@ func join(a, b *types.Type) *types.Type {
 			return a
 		}
 		return b
+	case (a.IsNumber() || a.Kind == types.Complex) && (b.IsNumber() || b.Kind == types.Complex):
+		return types.TComplex
 	case a.Kind == types.Task && b.Kind == types.Gate || a.Kind == types.Gate && b.Kind == types.Task:
 		return types.TTask
 	case unify(a, b):
@@ -359,7 +363,7 @@ func (c *checker) unary(e *syntax.Unary) *types.Type {
 		}
 		return t
 	}
-	if !t.IsNumber() {
+	if !t.IsNumber() && t.Kind != types.Complex {
 		d := c.err("E0705", e, fmt.Sprintf("`-` needs a number, and this is %s", aType(t)))
 		c.handleHint(d, e.X)
 		return types.TInvalid
@@ -431,6 +435,8 @@ func formatProblem(format string, t *types.Type) (problem, help string) {
 		verbs, examples = "bcdoOqxXUveEfFgG", "`:d`, `:6d`, `:x`"
 	case types.Float:
 		verbs, examples = "beEfFgGxXv", "`:.3f`, `:8.2e`, `:g`"
+	case types.Complex:
+		verbs, examples = "eEfFgGv", "`:.3f`, `:8.2e`, `:g`, which are for each of the two parts"
 	case types.Bool:
 		verbs, examples = "tv", "`:t`, `:5t`"
 	case types.String:
@@ -544,6 +550,11 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		if x == types.TInvalid || y == types.TInvalid || x.IsNumber() && y.IsNumber() || x.Kind == types.String && y.Kind == types.String {
 			return types.TBool
 		}
+		if x.Kind == types.Complex && (y.Kind == types.Complex || y.IsNumber()) || y.Kind == types.Complex && x.IsNumber() {
+			d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot compare complex numbers, which have no order", b.Op))
+			d.Help = append(d.Help, "compare absolute values, `abs(z)`, or parts, `re(z)` and `im(z)`")
+			return types.TBool
+		}
 		d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x), aType(y)))
 		d.Label = "compares numbers, or strings"
 		c.handleHint(d, b.X, b.Y)
@@ -561,6 +572,10 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		return types.TInvalid
 	}
 	switch {
+	case (b.Op == "//" || b.Op == "%") && (x.Kind == types.Complex || y.Kind == types.Complex):
+		d.Help = append(d.Help, "complex numbers have `+ - * /`, and `**` with an int")
+	case b.Op == "**" && (x.Kind == types.Complex || y.Kind == types.Complex):
+		d.Help = append(d.Help, "a complex number has powers by ints; others are `exp(w * log(z))`")
 	case b.Op == "+" && (x.Kind == types.String || y.Kind == types.String):
 		other := b.X
 		if x.Kind == types.String {
@@ -724,7 +739,7 @@ func (c *checker) arithmetic(b *syntax.Binary, x, y *types.Type) *types.Type {
 		if b.Op == "/" && t.IsNumber() {
 			return types.TFloat
 		}
-		if t.Kind == types.Float || t.Kind == types.String || t.Kind == types.List {
+		if t.Kind == types.Float || t.Kind == types.Complex || t.Kind == types.String || t.Kind == types.List {
 			return t
 		}
 		return types.TInvalid
@@ -733,6 +748,16 @@ func (c *checker) arithmetic(b *syntax.Binary, x, y *types.Type) *types.Type {
 			return types.TFloat
 		}
 		return types.TInt
+	case x.Kind == types.Complex && b.Op == "**":
+		if y.Kind == types.Int {
+			return types.TComplex
+		}
+		return nil
+	case (x.Kind == types.Complex || x.IsNumber()) && (y.Kind == types.Complex || y.IsNumber()):
+		if b.Op == "+" || b.Op == "-" || b.Op == "*" || b.Op == "/" {
+			return types.TComplex
+		}
+		return nil
 	case b.Op != "+":
 		return nil
 	case x.Kind == types.String && y.Kind == types.String:

@@ -16,11 +16,6 @@ import (
 // elemHabit adds to d which element type name means elsewhere.
 func (c *checker) elemHabit(d *diag.Diagnostic, e *syntax.TypeExpr) bool {
 	name := e.Name.Name
-	switch name {
-	case "complex", "complex64", "complex128", "ComplexF64", "Complex":
-		d.Help = append(d.Help, "elements are real numbers in this version: "+elemNames())
-		return true
-	}
 	to := vocab.ForeignElems[name]
 	if to == "" || e.Elem != nil {
 		return false

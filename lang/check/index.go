@@ -290,10 +290,7 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 			c.mismatch(a, types.TInt, "an index")
 		}
 	}
-	item := types.TInt
-	if el.IsFloat() {
-		item = types.TFloat
-	}
+	item := numberOf(el)
 	if ranges == 1 {
 		return types.ListOf(item)
 	}

@@ -654,7 +654,9 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 		case a.Mode != iface.NoMode || t.IsHandle():
 			return false
 		case p.Type.Kind == types.Elem || p.Type.Kind == types.Float:
-			return t.IsNumber()
+			return t.IsNumber() || t.Kind == types.Complex && p.Type.Kind == types.Elem
+		case p.Type.Kind == types.Complex:
+			return t.IsNumber() || t.Kind == types.Complex
 		}
 		return t.Kind == p.Type.Kind
 	}

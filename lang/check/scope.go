@@ -192,7 +192,9 @@ func (c *checker) meant(d *diag.Diagnostic, name string, fits func(*types.Object
 		add(c.host[n])
 	}
 	for _, b := range vocab.Builtins {
-		add(builtinFuncs[b.Name])
+		if len(b.Name) > 2 { // re and im resemble all short names
+			add(builtinFuncs[b.Name])
+		}
 	}
 	for _, v := range BuiltinValues {
 		add(builtinValues[v.Name])

@@ -12,7 +12,7 @@ import (
 )
 
 // Names of the language that this version has no data for.
-var absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
+var absentElems = map[string]bool{"f16": true, "bf16": true}
 
 // Fields lists the fields of values of type t, with their types; nil: it has none.
 func Fields(t *types.Type) []Field {

@@ -14,7 +14,7 @@ import (
 )
 
 var plainTypes = map[string]*types.Type{
-	"int": types.TInt, "float": types.TFloat, "bool": types.TBool, "string": types.TString, "none": types.TNone,
+	"int": types.TInt, "float": types.TFloat, "complex": types.TComplex, "bool": types.TBool, "string": types.TString, "none": types.TNone,
 	"range": types.TRange, "void": types.TVoid, "task": types.TTask, "gate": types.TGate, "node": types.TNode,
 	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
 }
@@ -82,7 +82,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 			d.Edit(c.f.At(e), to)
 			d.Sure()
 		}
-		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`, `block["+name+"]`, `tensor["+name+"]`")
+		d.Help = append(d.Help, "numbers of a script are `int`, `float` or `complex`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`, `block["+name+"]`, `tensor["+name+"]`")
 		return types.TInvalid
 	}
 	c.unknownType(e, operand)
@@ -157,6 +157,17 @@ func (c *checker) element(e *syntax.TypeExpr, operand bool) *types.Type {
 	return nil
 }
 
+// numberOf is the type that elements of type e have in a script.
+func numberOf(e iface.Elem) *types.Type {
+	if e.IsComplex() {
+		return types.TComplex
+	}
+	if e.IsFloat() {
+		return types.TFloat
+	}
+	return types.TInt
+}
+
 func isTypeParam(s string) bool {
 	return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' && s != "R" && s != "W"
 }
@@ -219,6 +230,8 @@ func kindName(t *types.Type) string {
 // plural names many values of type t.
 func plural(t *types.Type) string {
 	switch t.Kind {
+	case types.Complex:
+		return "complex numbers"
 	case types.Int, types.Float, types.String, types.Range, types.Task, types.Gate, types.Node, types.Worker, types.Reducer, types.Variable, types.Vector:
 		s := t.String()
 		if i := strings.IndexByte(s, '['); i > 0 {
@@ -311,12 +324,17 @@ func (c *checker) fits(want *types.Type, e syntax.Expr) bool {
 	switch want.Kind {
 	case types.Float:
 		return got.Kind == types.Float || got.Kind == types.Int
+	case types.Complex:
+		return got.IsNumber() || got.Kind == types.Complex
 	case types.Task:
 		return got.Kind == types.Task || got.Kind == types.Gate
 	case types.Array:
 		return got.Kind == types.Array && sameArray(want, got)
 	case types.Elem:
-		if want.Param != 0 || want.Elem.IsFloat() {
+		if want.Param != 0 || want.Elem.IsComplex() {
+			return got.IsNumber() || got.Kind == types.Complex
+		}
+		if want.Elem.IsFloat() {
 			return got.IsNumber()
 		}
 		return got.Kind == types.Int
@@ -381,11 +399,16 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 		return
 	}
 	wanted := aType(want)
-	if want.Kind == types.Elem {
+	switch {
+	case want.Kind == types.Elem && want.Param == 0 && got.Kind == types.Complex:
+		wanted = "a real number, as elements are of type " + want.Elem.String()
+	case want.Kind == types.Elem:
 		wanted = "a number"
 	}
 	d := c.err("E0705", e, fmt.Sprintf("%s must be %s, and this is %s", what, wanted, aType(got)))
 	switch {
+	case got.Kind == types.Complex && (want.IsNumber() || want.Kind == types.Elem):
+		d.Help = append(d.Help, fmt.Sprintf("its real part is `re(%[1]s)`, its absolute value `abs(%[1]s)`", c.text(e)))
 	case want.Kind == types.Bool && got.Kind == types.Int:
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
 		d.Edit(c.f.At(e).After(), " != 0")

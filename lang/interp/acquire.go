@@ -83,6 +83,12 @@ func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at position) {
 		writeInt(a.buf.Elem, p, n)
 		return
 	}
+	if a.buf.Elem.IsComplex() {
+		z := complexOf(v)
+		m.complexFits(a.buf.Elem, z, at)
+		writeComplex(a.buf.Elem, p, z)
+		return
+	}
 	x := number(v)
 	if !floatFits(a.buf.Elem, x) {
 		m.outOfRange(a.buf.Elem, x, at)
@@ -105,6 +111,15 @@ func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at position) func(f *
 			}
 			a.needHeld(f.m, at)
 			writeInt(el, p, n)
+		}
+	}
+	if el.IsComplex() {
+		v := c.complex(e)
+		return func(f *frame, a *Array, p unsafe.Pointer) {
+			z := v(f)
+			f.m.complexFits(el, z, at)
+			a.needHeld(f.m, at)
+			writeComplex(el, p, z)
 		}
 	}
 	v := c.float(e)

@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
 )
 
 // arg returns argument number i of e, or the one called name; nil when absent.
@@ -126,14 +127,30 @@ var mathOne = map[string]func(float64) float64{
 	"floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
 }
 
+// complexToFloat has the functions of a complex number that give a float.
+var complexToFloat = map[string]func(complex128) float64{
+	"re": func(z complex128) float64 { return real(z) }, "im": func(z complex128) float64 { return imag(z) },
+	"abs": elementary.AbsComplex, "arg": elementary.ArgComplex,
+}
+
+// complexToComplex has those that give a complex number.
+var complexToComplex = map[string]func(complex128) complex128{
+	"conj": func(z complex128) complex128 { return complex(real(z), -imag(z)) },
+	"sqrt": elementary.SqrtComplex, "exp": elementary.ExpComplex, "log": elementary.LogComplex,
+}
+
 func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
 	name := e.Callee.Name
+	if fn := complexToFloat[name]; fn != nil && (mathOne[name] == nil || arg(e, 0, "").Type().Kind == types.Complex) {
+		z := c.complex(arg(e, 0, ""))
+		return func(f *frame) float64 { return fn(z(f)) }
+	}
 	if fn := mathOne[name]; fn != nil {
 		x := c.float(arg(e, 0, ""))
 		return func(f *frame) float64 { return fn(x(f)) }
 	}
 	switch name {
-	case "float":
+	case "float", "conj":
 		return c.float(arg(e, 0, ""))
 	case "pow":
 		x, y := c.float(arg(e, 0, "")), c.float(arg(e, 1, ""))
@@ -157,6 +174,31 @@ func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
 	return nil
 }
 
+func (c *compiler) complexBuiltin(e *syntax.Call) func(f *frame) complex128 {
+	name := e.Callee.Name
+	if fn := complexToComplex[name]; fn != nil {
+		z := c.complex(arg(e, 0, ""))
+		return func(f *frame) complex128 { return fn(z(f)) }
+	}
+	switch name {
+	case "complex":
+		x, y := arg(e, 0, ""), arg(e, 1, "")
+		if y == nil {
+			return c.complex(x)
+		}
+		re, im := c.float(x), c.float(y)
+		return func(f *frame) complex128 { a := re(f); return complex(a, im(f)) }
+	case "value":
+		h, at := c.ref(arg(e, 0, "")), c.positionOf(e)
+		return func(f *frame) complex128 {
+			z, _ := f.m.value(h(f), at).(complex128)
+			return z
+		}
+	}
+	c.bug(e, "%s as complex", name)
+	return nil
+}
+
 func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
 	switch e.Callee.Name {
 	case "close":
@@ -166,11 +208,20 @@ func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
 	default:
 		return nil
 	}
-	a, b := c.float(arg(e, 0, "a")), c.float(arg(e, 1, "b"))
+	p, q := arg(e, 0, "a"), arg(e, 1, "b")
 	tol := func(*frame) float64 { return 1e-9 }
 	if t := arg(e, 2, "tol"); t != nil {
 		tol = c.float(t)
 	}
+	if p.Type().Kind == types.Complex || q.Type().Kind == types.Complex {
+		a, b := c.complex(p), c.complex(q)
+		return func(f *frame) bool {
+			x := a(f)
+			y := b(f)
+			return elementary.AbsComplex(x-y) <= tol(f)*max(1, elementary.AbsComplex(x), elementary.AbsComplex(y))
+		}
+	}
+	a, b := c.float(p), c.float(q)
 	return func(f *frame) bool {
 		x := a(f)
 		y := b(f)
@@ -364,6 +415,10 @@ func (m *Machine) operate(op string, a, b any, at position) any {
 	if okx && oky && op != "/" {
 		return m.intOp(op, x, y, at)
 	}
+	_, complexA := a.(complex128)
+	if _, complexB := b.(complex128); complexA || complexB {
+		return complexOp(op, complexOf(a), complexOf(b), !complexA, !complexB)
+	}
 	if s, ok := a.(string); ok {
 		t, _ := b.(string)
 		m.allocString(len(s)+len(t), at)
@@ -375,16 +430,6 @@ func (m *Machine) operate(op string, a, b any, at position) any {
 		return concat(s, t.orEmpty())
 	}
 	return floatOp(op, number(a), number(b))
-}
-
-func number(v any) float64 {
-	switch x := v.(type) {
-	case int64:
-		return float64(x)
-	case float64:
-		return x
-	}
-	return math.NaN()
 }
 
 // value acquires a variable, reads its element and releases it.
@@ -409,6 +454,9 @@ func (m *Machine) value(v any, at position) any {
 func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
 	if t.IsFloat() {
 		return e.f
+	}
+	if t.IsComplex() {
+		return complex(e.f, e.im)
 	}
 	if t == iface.U64 && e.i < 0 {
 		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))

@@ -207,6 +207,9 @@ func (c *compiler) floatCall(e *syntax.Call) floatFn {
 	return nil
 }
 
+// complexCall compiles a call of a builtin; other calls are references.
+func (c *compiler) complexCall(e *syntax.Call) func(f *frame) complex128 { return c.complexBuiltin(e) }
+
 func (c *compiler) boolCall(e *syntax.Call) boolFn {
 	switch {
 	case isScript(e):

@@ -146,6 +146,8 @@ func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 			a.Kind = iface.IntScalar
 		case types.Float:
 			a.Kind = iface.FloatScalar
+		case types.Complex:
+			a.Kind = iface.ComplexScalar
 		case types.Bool:
 			a.Kind = iface.BoolScalar
 		case types.String:

@@ -767,6 +767,8 @@ func operated(s *syntax.Assign) syntax.Expr {
 	b.Span = s.Range()
 	t := s.Target.Type()
 	switch {
+	case t.Kind == types.Complex || s.Value.Type().Kind == types.Complex:
+		t = types.TComplex
 	case op == "/":
 		t = types.TFloat
 	case t.Kind == types.Int && s.Value.Type().Kind == types.Float:

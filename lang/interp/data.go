@@ -627,6 +627,14 @@ func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at position) func(f 
 			return func(p unsafe.Pointer) { writeInt(el, p, n) }
 		}
 	}
+	if el.IsComplex() {
+		v := c.complex(x)
+		return func(f *frame) func(unsafe.Pointer) {
+			z := v(f)
+			f.m.complexFits(el, z, at)
+			return func(p unsafe.Pointer) { writeComplex(el, p, z) }
+		}
+	}
 	v := c.float(x)
 	return func(f *frame) func(unsafe.Pointer) {
 		a := v(f)
@@ -651,6 +659,8 @@ func writeInt(e iface.Elem, p unsafe.Pointer, v int64) {
 		*(*float32)(p) = float32(v)
 	case iface.F64:
 		*(*float64)(p) = float64(v)
+	case iface.C64, iface.C128:
+		writeComplex(e, p, complex(float64(v), 0))
 	}
 }
 
@@ -660,9 +670,20 @@ func writeFloat(e iface.Elem, p unsafe.Pointer, v float64) {
 		*(*float32)(p) = float32(v)
 	case iface.F64:
 		*(*float64)(p) = v
+	case iface.C64, iface.C128:
+		writeComplex(e, p, complex(v, 0))
 	default:
 		writeInt(e, p, int64(v))
 	}
+}
+
+// writeComplex stores z into an element of the complex type e.
+func writeComplex(e iface.Elem, p unsafe.Pointer, z complex128) {
+	if e == iface.C64 {
+		*(*complex64)(p) = complex64(z)
+		return
+	}
+	*(*complex128)(p) = z
 }
 
 // listSource compiles list = [...]: flat, row by row.
@@ -690,15 +711,21 @@ func (c *compiler) listSource(x syntax.Expr, el iface.Elem) func(f *frame, spec 
 			if l.kind == rFloat && !floatFits(el, l.f[k]) {
 				m.outOfRange(el, l.f[k], at)
 			}
+			if l.kind == rRef {
+				m.complexFits(el, complexOf(l.a[k]), at)
+			}
 			if k&0xffff == 0xffff {
 				m.poll(at)
 			}
 		}
 		return func(b *iface.Buffer) error {
 			eachElem(b, func(k int, p unsafe.Pointer) {
-				if l.kind == rFloat {
+				switch l.kind {
+				case rFloat:
 					writeFloat(el, p, l.f[k])
-				} else {
+				case rRef:
+					writeComplex(el, p, complexOf(l.a[k]))
+				default:
 					writeInt(el, p, l.i[k])
 				}
 			})

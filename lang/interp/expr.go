@@ -41,6 +41,10 @@ func (c *compiler) anyAs(e syntax.Expr, want *types.Type) refFn {
 // refAs compiles e, of a type held as a reference, for a place of type want: the
 // items of a list literal convert.
 func (c *compiler) refAs(e syntax.Expr, want *types.Type) refFn {
+	if want != nil && want.Kind == types.Complex && e.Type().Kind != types.Complex {
+		v := c.complex(e)
+		return func(f *frame) any { return v(f) }
+	}
 	if want == nil || reprOf(e.Type()) != rRef {
 		return c.any(e)
 	}
@@ -199,6 +203,87 @@ func floatOp(op string, a, b float64) float64 {
 	return elementary.Pow(a, b)
 }
 
+// ---- complex -----------------------------------------------------------------------
+
+// computesComplex reports whether c.complex compiles e itself: it gives a complex number, and is
+// neither a name nor an item of a list nor a call of a func.
+func computesComplex(e syntax.Expr) bool {
+	if e.Type() == nil || e.Type().Kind != types.Complex {
+		return false
+	}
+	switch e := e.(type) {
+	case *syntax.ImagLit, *syntax.Unary, *syntax.Binary:
+		return true
+	case *syntax.Call:
+		return isBuiltin(e)
+	case *syntax.Index:
+		return e.X.Type().Kind == types.Array
+	}
+	return false
+}
+
+// complex compiles e, a number, to a complex number.
+func (c *compiler) complex(e syntax.Expr) func(f *frame) complex128 {
+	if r := reprOf(e.Type()); r == rInt || r == rFloat {
+		v := c.float(e)
+		return func(f *frame) complex128 { return complex(v(f), 0) }
+	}
+	if !computesComplex(e) {
+		v := c.ref(e)
+		return func(f *frame) complex128 { return complexOf(v(f)) }
+	}
+	switch e := e.(type) {
+	case *syntax.ImagLit:
+		z := complex(0, e.Value)
+		return func(*frame) complex128 { return z }
+	case *syntax.Unary:
+		v := c.complex(e.X)
+		return func(f *frame) complex128 { return -v(f) }
+	case *syntax.Binary:
+		return c.complexChain(e)
+	case *syntax.Index:
+		return c.complexIndex(e)
+	case *syntax.Call:
+		return c.complexCall(e)
+	}
+	c.bug(e, "%T as complex", e)
+	return nil
+}
+
+// complexChain compiles operators whose results are complex. Those on the left are run in a loop,
+// so that a long chain does not nest.
+func (c *compiler) complexChain(e *syntax.Binary) func(f *frame) complex128 {
+	var list []*syntax.Binary // from the last applied to the first
+	for b := e; ; {
+		list = append(list, b)
+		left, ok := unparen(b.X).(*syntax.Binary)
+		if !ok || left.Type().Kind != types.Complex {
+			break
+		}
+		b = left
+	}
+	first := c.complex(list[len(list)-1].X)
+	steps := make([]step[complex128], len(list))
+	for k, b := range list {
+		steps[len(list)-1-k] = c.complexStep(b)
+	}
+	if len(steps) == 1 {
+		only := steps[0]
+		return func(f *frame) complex128 { return only(f, first(f)) }
+	}
+	return run(first, steps)
+}
+
+func (c *compiler) complexStep(b *syntax.Binary) step[complex128] {
+	if b.Op == "**" {
+		n := c.int(b.Y)
+		return func(f *frame, z complex128) complex128 { return powComplex(z, n(f)) }
+	}
+	op, y := b.Op, c.complex(b.Y)
+	xReal, yReal := b.X.Type().Kind != types.Complex, b.Y.Type().Kind != types.Complex
+	return func(f *frame, z complex128) complex128 { return complexOp(op, z, y(f), xReal, yReal) }
+}
+
 // ---- bool --------------------------------------------------------------------------
 
 func (c *compiler) bool(e syntax.Expr) boolFn {
@@ -278,6 +363,10 @@ func (c *compiler) boolBinary(e *syntax.Binary) boolFn {
 			return func(f *frame) bool { v := x(f); return v == y(f) }
 		}
 		return func(f *frame) bool { v := x(f); return v != y(f) }
+	}
+	if e.X.Type().Kind == types.Complex || e.Y.Type().Kind == types.Complex {
+		x, y, same := c.complex(e.X), c.complex(e.Y), e.Op == "=="
+		return func(f *frame) bool { v := x(f); return (v == y(f)) == same }
 	}
 	x, y, at := c.any(e.X), c.any(e.Y), c.positionOf(e)
 	if e.X.Type().Kind == types.String && e.Y.Type().Kind == types.String {

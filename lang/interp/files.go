@@ -547,7 +547,7 @@ func (k *saveChecks) resolve(e syntax.Expr) (syntax.Expr, bool) {
 		return nil, false
 	}
 	switch e := e.(type) {
-	case *syntax.StringLit, *syntax.BoolLit, *syntax.IntLit, *syntax.FloatLit:
+	case *syntax.StringLit, *syntax.BoolLit, *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit:
 		return e, true
 	case *syntax.Ident:
 		if e.Obj != nil && e.Obj.Kind == types.ParamObject {

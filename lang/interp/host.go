@@ -403,6 +403,17 @@ func fromHost(v any, t *types.Type) (any, error) {
 		case r.CanUint():
 			return float64(r.Uint()), nil
 		}
+	case types.Complex:
+		switch {
+		case r.CanComplex():
+			return r.Complex(), nil
+		case r.CanFloat():
+			return complex(r.Float(), 0), nil
+		case r.CanInt():
+			return complex(float64(r.Int()), 0), nil
+		case r.CanUint():
+			return complex(float64(r.Uint()), 0), nil
+		}
 	case types.Bool:
 		if r.Kind() == reflect.Bool {
 			return r.Bool(), nil
@@ -477,7 +488,9 @@ func constant(p *types.Param) (any, error) {
 	t := p.Type
 	if t.Kind == types.Elem {
 		t = types.TFloat
-		if _, isInt := v.(int64); isInt {
+		if p.Type.Elem.IsComplex() {
+			t = types.TComplex
+		} else if _, isInt := v.(int64); isInt {
 			t = types.TInt
 		} else if p.Type.Elem.IsInt() {
 			return nil, fmt.Errorf("%v where %s belongs", v, article(p.Type.String()))
@@ -492,6 +505,8 @@ func literal(e syntax.Expr) (any, error) {
 		return e.Value, nil
 	case *syntax.FloatLit:
 		return e.Value, nil
+	case *syntax.ImagLit:
+		return complex(0, e.Value), nil
 	case *syntax.StringLit:
 		return e.Value, nil
 	case *syntax.BoolLit:
@@ -507,6 +522,10 @@ func literal(e syntax.Expr) (any, error) {
 				return -x, nil
 			}
 		case float64:
+			if e.Op == "-" {
+				return -x, nil
+			}
+		case complex128:
 			if e.Op == "-" {
 				return -x, nil
 			}
@@ -532,7 +551,7 @@ var elemRange = map[iface.Elem][2]int64{
 
 // intFits reports whether the integer v is in the range of element type e.
 func intFits(e iface.Elem, v int64) bool {
-	if e == iface.I64 || e.IsFloat() {
+	if e == iface.I64 || e.IsFloat() || e.IsComplex() {
 		return true
 	}
 	r := elemRange[e]
@@ -541,7 +560,14 @@ func intFits(e iface.Elem, v int64) bool {
 
 // floatFits reports whether v is in the range of element type e, a float.
 func floatFits(e iface.Elem, v float64) bool {
-	return e != iface.F32 || math.IsInf(v, 0) || v != v || !math.IsInf(float64(float32(v)), 0)
+	return e.Part() != iface.F32 || math.IsInf(v, 0) || v != v || !math.IsInf(float64(float32(v)), 0)
+}
+
+// complexFits raises E0705 unless elements of type e, which is complex, can hold z.
+func (m *Machine) complexFits(e iface.Elem, z complex128, at position) {
+	if !floatFits(e, real(z)) || !floatFits(e, imag(z)) {
+		m.outOfRange(e, z, at)
+	}
 }
 
 // outOfRange raises E0705 for a number that element type e cannot hold.
@@ -552,6 +578,8 @@ func (m *Machine) outOfRange(e iface.Elem, v any, at position) {
 		x = fmt.Sprint(n)
 	case float64:
 		x = formatFloat(n, 64)
+	case complex128:
+		x = m.complexText(n, 64)
 	}
 	d := m.diagnostic("E0705", at, fmt.Sprintf("%s does not fit %s", x, article(e.String())))
 	if r, ok := elemRange[e]; ok {
@@ -560,7 +588,7 @@ func (m *Machine) outOfRange(e iface.Elem, v any, at position) {
 			d.Label = "u64 holds nothing below 0"
 		}
 	} else {
-		d.Label = "f32 holds up to 3.4e+38"
+		d.Label = fmt.Sprintf("%v holds up to 3.4e+38", e)
 	}
 	m.raise(d)
 }

@@ -96,6 +96,15 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 	}
 }
 
+// complexIndex compiles an element of an array with complex elements.
+func (c *compiler) complexIndex(e *syntax.Index) func(f *frame) complex128 {
+	el, at := c.element(e)
+	return func(f *frame) complex128 {
+		a, p := el(f)
+		return complexOf(a.boxed(f.m, p, at))
+	}
+}
+
 // element compiles the address of an element of an array.
 func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Pointer), position) {
 	array, at := c.ref(e.X), c.positionOf(e)
@@ -378,8 +387,12 @@ func (c *compiler) arraySlice(e *syntax.Index) refFn {
 				m.poll(at)
 			}
 			v := readElem(a.buf.Elem, a.elem(m, off+(lo+k*int(x.Step))*stride(axis)))
-			if kind == rFloat {
+			switch kind {
+			case rFloat:
 				out.f[k] = v.f
+				continue
+			case rRef:
+				out.a[k] = complex(v.f, v.im)
 				continue
 			}
 			if a.buf.Elem == iface.U64 && v.i < 0 {

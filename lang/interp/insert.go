@@ -535,6 +535,8 @@ func scalarOf(v any, t *types.Type) iface.Scalar {
 		return iface.Int(x)
 	case float64:
 		return iface.Float(x)
+	case complex128:
+		return iface.Complex(x)
 	case bool:
 		return iface.Bool(x)
 	case string:
@@ -573,8 +575,23 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at position) scalarC
 		}
 		v := c.float(e)
 		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Float(v(f)) }
+	case types.Complex:
+		v := c.complex(e)
+		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Complex(v(f)) }
 	case types.Elem:
 		el := t.Elem
+		if el.IsComplex() {
+			v := c.complex(e)
+			s.set = func(f *frame, s *iface.Scalar) {
+				z := v(f)
+				f.m.complexFits(el, z, at)
+				if el == iface.C64 {
+					z = complex128(complex64(z))
+				}
+				*s = iface.Complex(z)
+			}
+			break
+		}
 		if el.IsInt() {
 			v := c.int(e)
 			s.set = func(f *frame, s *iface.Scalar) {

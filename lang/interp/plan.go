@@ -401,8 +401,11 @@ func (m *Machine) plannedValue(h *Handle, at position) any {
 		return m.elemValue(b.Elem, e, at)
 	}
 	m.unknown = true
-	if _, elem := h.h.Type(); elem.IsFloat() {
+	switch _, elem := h.h.Type(); {
+	case elem.IsFloat():
 		return 1.0
+	case elem.IsComplex():
+		return complex(1, 0)
 	}
 	return int64(1)
 }
@@ -420,6 +423,8 @@ func stand(t *types.Type) any {
 	switch {
 	case t != nil && t.Kind == types.String:
 		return "?"
+	case t != nil && t.Kind == types.Complex:
+		return complex(1, 0)
 	case t != nil && t.Kind == types.List:
 		l := newList(listKind(t), 0)
 		l.unknown = true

@@ -17,6 +17,10 @@ func (c *compiler) ref(e syntax.Expr) refFn {
 	if reprOf(e.Type()) != rRef {
 		return c.any(e)
 	}
+	if computesComplex(e) {
+		v := c.complex(e)
+		return func(f *frame) any { return v(f) }
+	}
 	switch e := e.(type) {
 	case *syntax.Paren:
 		return c.ref(e.X)
@@ -348,6 +352,11 @@ func (m *Machine) formatted(format string, verb byte, v any, at position) string
 		}
 	}
 	switch x := v.(type) {
+	case complex128:
+		if verb == 'v' {
+			return fmt.Sprintf(format, m.text(v, false, at))
+		}
+		return m.formatted(format, verb, real(x), at) + m.formatted("%+"+strings.TrimLeft(format, "%+"), verb, imag(x), at) + "i"
 	case int64:
 		if strings.IndexByte("eEfFgG", verb) >= 0 {
 			v = float64(x)

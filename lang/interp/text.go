@@ -80,6 +80,8 @@ func (m *Machine) text(v any, quoted bool, at position) string {
 		return strconv.FormatInt(v, 10)
 	case float64:
 		return m.float(v, 64)
+	case complex128:
+		return m.complexText(v, 64)
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
@@ -149,10 +151,11 @@ func (m *Machine) listText(b []byte, l *List, at position, depth int) []byte {
 	return append(m.extend(b, 1, at), ']')
 }
 
-// elem is one element of a buffer: an integer or a float.
+// elem is one element of a buffer: an integer, a float or a complex number.
 type elem struct {
-	i int64
-	f float64
+	i  int64
+	f  float64 // of a complex number: the real part
+	im float64
 }
 
 // readElem reads the element at p.
@@ -178,6 +181,12 @@ func readElem(e iface.Elem, p unsafe.Pointer) elem {
 		return elem{f: float64(*(*float32)(p))}
 	case iface.F64:
 		return elem{f: *(*float64)(p)}
+	case iface.C64:
+		z := *(*complex64)(p)
+		return elem{f: float64(real(z)), im: float64(imag(z))}
+	case iface.C128:
+		z := *(*complex128)(p)
+		return elem{f: real(z), im: imag(z)}
 	}
 	return elem{}
 }
@@ -211,10 +220,21 @@ func (m *Machine) elemText(e iface.Elem, v elem) string {
 		return m.float(v.f, 32)
 	case iface.F64:
 		return m.float(v.f, 64)
+	case iface.C64, iface.C128:
+		return m.complexText(complex(v.f, v.im), 8*int(e.Part().Size()))
 	case iface.U64:
 		return strconv.FormatUint(uint64(v.i), 10)
 	}
 	return strconv.FormatInt(v.i, 10)
+}
+
+// complexText writes z, with parts of 32 or 64 bits: 1.5-2.0i.
+func (m *Machine) complexText(z complex128, bits int) string {
+	im := m.float(imag(z), bits)
+	if !strings.HasPrefix(im, "-") {
+		im = "+" + im
+	}
+	return m.float(real(z), bits) + im + "i"
 }
 
 const (
@@ -434,6 +454,7 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 	}
 	var lo, hi elem // least and largest, once any is set: integers compare as such, a float has too few digits
 	any, sum, n := false, 0.0, 0
+	imaginary := 0.0 // the sum of imaginary parts
 	size := int(b.Elem.Size())
 	for i := 0; i < b.Dim[0]; i++ {
 		if i&0xfff == 0xfff {
@@ -446,6 +467,7 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 		x := v.real(b.Elem)
 		n++
 		sum += x
+		imaginary += v.im
 		if x != x {
 			continue
 		}
@@ -461,8 +483,12 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 		return
 	}
 	bits := 64
-	if b.Elem == iface.F32 {
+	if b.Elem.Part() == iface.F32 {
 		bits = 32
+	}
+	if b.Elem.IsComplex() { // no order
+		out.WriteString("   mean " + m.complexText(complex(sum/float64(n), imaginary/float64(n)), bits))
+		return
 	}
 	least, largest := "nan", "nan"
 	if any {

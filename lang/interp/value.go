@@ -8,6 +8,7 @@ import (
 	"math/bits"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -209,6 +210,89 @@ func truncInt(x float64) (int64, bool) {
 		return 0, false
 	}
 	return int64(x), true
+}
+
+// Complex numbers are held as references, as there are few of them in a script: bodies of codelets
+// compute with their parts.
+
+func number(v any) float64 {
+	switch x := v.(type) {
+	case int64:
+		return float64(x)
+	case float64:
+		return x
+	}
+	return math.NaN()
+}
+
+// complexOf returns a boxed number as a complex one.
+func complexOf(v any) complex128 {
+	if z, ok := v.(complex128); ok {
+		return z
+	}
+	return complex(number(v), 0)
+}
+
+// complexOp applies an operator to two numbers, with xReal and yReal for real ones. A real number
+// is added to the real part alone, and multiplies and divides both parts.
+func complexOp(op string, x, y complex128, xReal, yReal bool) complex128 {
+	switch op {
+	case "+":
+		switch {
+		case xReal:
+			return complex(real(x)+real(y), imag(y))
+		case yReal:
+			return complex(real(x)+real(y), imag(x))
+		}
+		return x + y
+	case "-":
+		switch {
+		case xReal:
+			return complex(real(x)-real(y), -imag(y))
+		case yReal:
+			return complex(real(x)-real(y), imag(x))
+		}
+		return x - y
+	case "*":
+		switch {
+		case xReal:
+			return complex(real(x)*real(y), real(x)*imag(y))
+		case yReal:
+			return complex(real(x)*real(y), imag(x)*real(y))
+		}
+		return iface.MulC128(x, y)
+	case "/":
+		if yReal {
+			return complex(real(x)/real(y), imag(x)/real(y))
+		}
+		return iface.DivC128(x, y)
+	}
+	n, _ := truncInt(real(y)) // **
+	return powComplex(x, n)
+}
+
+// powComplex returns z ** n by repeated squares, from the lowest bit of n on. A negative power is
+// 1 divided by the other.
+func powComplex(z complex128, n int64) complex128 {
+	out, some := complex(1, 0), false
+	m := uint64(n)
+	if n < 0 {
+		m = -m
+	}
+	for ; m > 0; m >>= 1 {
+		if m&1 != 0 {
+			if out = iface.MulC128(out, z); !some {
+				out, some = z, true
+			}
+		}
+		if m > 1 {
+			z = iface.MulC128(z, z)
+		}
+	}
+	if n < 0 {
+		return iface.DivC128(1, out)
+	}
+	return out
 }
 
 // Lists. Items are held unboxed where they are numbers or truth values.
@@ -426,13 +510,21 @@ func (m *Machine) equal(a, b any, at position) bool {
 		}
 		return true
 	case int64:
-		if y, ok := b.(float64); ok {
+		switch y := b.(type) {
+		case float64:
 			return float64(x) == y
+		case complex128:
+			return complex(float64(x), 0) == y
 		}
 	case float64:
-		if y, ok := b.(int64); ok {
+		switch y := b.(type) {
+		case int64:
 			return x == float64(y)
+		case complex128:
+			return complex(x, 0) == y
 		}
+	case complex128:
+		return x == complexOf(b)
 	}
 	return a == b
 }

@@ -24,7 +24,7 @@ func TestExamplesAreClean(t *testing.T) {
 		if ds := kernel.Check(f, c, kerneltest.Signature(c), nil); len(ds) > 0 {
 			t.Errorf("%s:\n%s", c.Name.Name, kerneltest.Show(ds))
 		}
-		for _, e := range iface.Elems {
+		for _, e := range iface.RealElems {
 			if _, err := kernel.Compile(f, c, kerneltest.Signature(c), map[byte]iface.Elem{'T': e}, kernel.Options{Mode: kernel.Strips}); err != nil {
 				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
 			}
@@ -39,7 +39,7 @@ func TestElementTypeErrors(t *testing.T) {
 	if ds := kernel.Check(f, cs[0], sig, nil); len(ds) > 0 {
 		t.Fatal(ds)
 	}
-	for _, e := range iface.Elems {
+	for _, e := range iface.RealElems {
 		_, err := kernel.Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e}, kernel.Options{Mode: kernel.Strips})
 		if e.IsFloat() != (err == nil) {
 			t.Errorf("%v: %v", e, err)

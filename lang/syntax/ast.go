@@ -293,6 +293,12 @@ type (
 		Value float64
 		Text  string
 	}
+	// ImagLit is the imaginary number Value·i.
+	ImagLit struct {
+		exprNode
+		Value float64
+		Text  string
+	}
 	StringLit struct {
 		exprNode
 		Value string

@@ -10,6 +10,7 @@ package syntax
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -345,10 +346,14 @@ func (p *exprParser) primary() (Expr, error) {
 		return &IntLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: int64(v), Text: t.Value}, nil
 	case token.Float:
 		p.next()
-		v, ok := floatValue(t.Value)
+		text, imaginary := strings.CutSuffix(t.Value, "i")
+		v, ok := floatValue(text)
 		if !ok {
 			return nil, &token.Mistake{Code: "E0106", At: token.SpanOf(t), Msg: "`" + token.Clip(t.Value) + "` is too large for a float",
 				Help: []string{"the largest is about 1.8e308; infinity is `inf`"}}
+		}
+		if imaginary {
+			return &ImagLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: v, Text: t.Value}, nil
 		}
 		return &FloatLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: v, Text: t.Value}, nil
 	case token.String:

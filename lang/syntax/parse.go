@@ -602,7 +602,7 @@ func (b *Binary) AsComment(text string) (sign Span, rest Expr) {
 // IsWord reports whether e is a name or a literal, which may be all of a comment.
 func IsWord(e Expr) bool {
 	switch e.(type) {
-	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *StringLit, *ListLit:
+	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *ImagLit, *StringLit, *ListLit:
 		return true
 	}
 	return false

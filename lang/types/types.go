@@ -20,6 +20,7 @@ const (
 	Invalid Kind = iota // unknown because of an earlier error: fits every type, without a message
 	Int
 	Float
+	Complex
 	Bool
 	String
 	None
@@ -61,6 +62,7 @@ var (
 	TInvalid = &Type{Kind: Invalid}
 	TInt     = &Type{Kind: Int}
 	TFloat   = &Type{Kind: Float}
+	TComplex = &Type{Kind: Complex}
 	TBool    = &Type{Kind: Bool}
 	TString  = &Type{Kind: String}
 	TNone    = &Type{Kind: None}
@@ -169,10 +171,10 @@ func (t *Type) Member(name string) *Type {
 // IsDense reports whether t is a vector or a matrix: one of the types of Dense.
 func (t *Type) IsDense() bool { return t.Kind == Vector || t.Kind == Matrix }
 
-// IsNumber reports whether t is int or float.
+// IsNumber reports whether t is a real number: int or float.
 func (t *Type) IsNumber() bool { return t.Kind == Int || t.Kind == Float }
 
-// IsScalar reports whether t is int, float, bool or string.
+// IsScalar reports whether t is int, float, complex, bool or string.
 func (t *Type) IsScalar() bool { return t.Kind >= Int && t.Kind <= String }
 
 // Same reports whether a and b are the same type. Invalid is the same as everything.
@@ -184,7 +186,7 @@ func Same(a, b *Type) bool {
 }
 
 var kindNames = map[Kind]string{
-	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
+	Invalid: "?", Int: "int", Float: "float", Complex: "complex", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
 	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr",

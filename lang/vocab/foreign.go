@@ -45,6 +45,7 @@ var ForeignNames = map[string]ForeignName{
 	"eye":       ForeignMembers["eye"], "load": ForeignMembers["load"], "read_csv": ForeignMembers["load"], "loadtxt": ForeignMembers["load"],
 	"lambda":   {Help: "write a `func` and call it by its name"},
 	"infinity": {Word: "inf"}, "Inf": {Word: "inf"}, "INFINITY": {Word: "inf"}, "PI": {Word: "pi"}, "M_PI": {Word: "pi"},
+	"real": {Word: "re"}, "imag": {Word: "im"}, "cabs": {Word: "abs"}, "angle": {Word: "arg"}, "phase": {Word: "arg"}, "carg": {Word: "arg"}, "creal": {Word: "re"}, "cimag": {Word: "im"},
 	"fabs": {Word: "abs"}, "ceiling": {Word: "ceil"}, "ln": {Word: "log"}, "parseInt": {Word: "int"}, "string": {Word: "str"}, "String": {Word: "str"}, "repr": {Word: "str"},
 	"double": {Word: "float"}, "float64": {Word: "float"}, "float32": {Word: "float"}, "int32": {Word: "int"}, "int64": {Word: "int"}, "length": {Word: "len"},
 	"f32": {Word: "float"}, "f64": {Word: "float"}, "i32": {Word: "int"}, "i64": {Word: "int"},
@@ -130,6 +131,7 @@ var ForeignElems = map[string]string{
 	"float32": "f32", "Float32": "f32", "single": "f32", "real32": "f32", "fp32": "f32", "float_32": "f32", "float_64": "f64",
 	"int": "i64", "long": "i64", "int64": "i64", "Int64": "i64", "Int": "i64", "integer": "i64", "int64_t": "i64", "isize": "i64",
 	"int32": "i32", "Int32": "i32", "int32_t": "i32", "int16": "i16", "Int16": "i16", "short": "i16", "int16_t": "i16", "int8": "i8", "Int8": "i8", "int8_t": "i8",
+	"complex": "c128", "complex64": "c64", "complex128": "c128", "ComplexF64": "c128", "ComplexF32": "c64", "Complex": "c128", "cdouble": "c128",
 	"char": "i8", "byte": "u8", "uint8": "u8", "UInt8": "u8", "uint8_t": "u8", "bool": "u8", "uint16": "u16", "UInt16": "u16", "uint16_t": "u16",
 	"uint32": "u32", "UInt32": "u32", "uint32_t": "u32", "unsigned": "u32", "uint": "u64", "uint64": "u64", "UInt64": "u64", "uint64_t": "u64", "size_t": "u64", "usize": "u64",
 }
@@ -137,6 +139,7 @@ var ForeignElems = map[string]string{
 // ForeignTypes are the names that other languages have for the types of values.
 var ForeignTypes = map[string]string{
 	"double": "float", "float64": "float", "Float64": "float", "float32": "float", "Float32": "float", "real": "float", "number": "float", "Float": "float",
+	"complex64": "complex", "complex128": "complex", "ComplexF64": "complex", "Complex": "complex",
 	"integer": "int", "long": "int", "short": "int", "Int": "int", "Int64": "int", "int64": "int", "int32": "int", "int64_t": "int", "int32_t": "int", "uint": "int", "unsigned": "int", "size_t": "int", "usize": "int", "byte": "int",
 	"str": "string", "String": "string", "char": "string", "text": "string", "boolean": "bool", "Bool": "bool", "Boolean": "bool",
 	"None": "none", "Range": "range", "List": "list", "Array": "list", "slice": "list", "event": "gate", "future": "task", "device": "node",

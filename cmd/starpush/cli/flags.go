@@ -387,6 +387,12 @@ func parseParam(typ, text string) (any, error) {
 			return nil, fmt.Errorf("`%s` is not a number", text)
 		}
 		return f, nil
+	case "complex":
+		z, err := strconv.ParseComplex(strings.ReplaceAll(text, "_", ""), 128)
+		if err != nil {
+			return nil, fmt.Errorf("`%s` is not a complex number: write it as 1.5+2i", text)
+		}
+		return z, nil
 	case "bool":
 		switch text {
 		case "true":

@@ -509,9 +509,9 @@ func (f *walk) unwritten(x *cell, at syntax.Node) {
 	d.Edit(f.u.File.At(ctor), filled)
 	if t := x.obj.Type; t.Sparse() != nil {
 		d.Help = append(d.Help, fmt.Sprintf("or write its values first, by a task that takes `W %s`", name))
-	} else if t.IsDense() {
+	} else if t.IsDense() && !t.Elem.IsComplex() {
 		zero := "0"
-		if t.Elem.IsFloat() {
+		if t.Elem.Part().IsFloat() {
 			zero = "0.0"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("or write it first: `insert blas.fill(W %s, %s)`", name, zero))

@@ -13,7 +13,7 @@ import (
 // expr walks an expression whose value may go anywhere.
 func (f *walk) expr(e syntax.Expr) {
 	switch e := e.(type) {
-	case nil, *syntax.IntLit, *syntax.FloatLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
+	case nil, *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
 	case *syntax.Ident:
 		f.mention(e)
 	case *syntax.FString:

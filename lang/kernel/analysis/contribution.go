@@ -28,7 +28,7 @@ func MixedContribution(fn *ir.Func, operand, reduce string) (at syntax.Span, in,
 	if m.operand < 0 {
 		return at, in, elem, false
 	}
-	m.elem = fn.Operands[m.operand].Elem
+	m.elem = fn.Operands[m.operand].Elem.Part()
 	for m.changed = true; m.changed; { // the next round of a loop uses the value that a local has at the end of one
 		m.changed = false
 		ir.WalkStmts(fn.Body, m.stmt)

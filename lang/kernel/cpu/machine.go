@@ -99,9 +99,9 @@ func (m *machine) reset() {
 // others, which only order tasks, because filling in a buffer takes 30 ns.
 func (m *machine) bind(t ir.Task) error {
 	fn, args := m.p.fn, t.Args()
-	if t.NumBuffers() != len(fn.Operands) || len(args) != len(fn.Scalars) {
+	if t.NumBuffers() != len(fn.Operands) || len(args) != fn.NumScalars() {
 		return fmt.Errorf("kernel: codelet %s takes %d data and %d scalar operands, and got %d and %d",
-			fn.Name, len(fn.Operands), len(fn.Scalars), t.NumBuffers(), len(args))
+			fn.Name, len(fn.Operands), fn.NumScalars(), t.NumBuffers(), len(args))
 	}
 	for _, k := range m.p.used {
 		o, b := &fn.Operands[k], t.Buffer(k)
@@ -125,16 +125,52 @@ func (m *machine) bind(t ir.Task) error {
 		} else if b.Rank > 2 {
 			v.buf = b
 		}
+		if o.Elem.IsComplex() {
+			v.splitElements(b)
+		}
 	}
-	for k, a := range args {
-		slot := fn.Scalars[k]
-		if slot < 0 {
+	k := -1
+	for _, slot := range fn.Scalars {
+		if slot >= 0 && fn.Slots[slot].Imaginary { // of the argument before
+			m.flts[slot] = imag(args[k].Complex())
+			if fn.Slots[slot].Type == ir.F32 {
+				m.flts[slot] = float64(float32(m.flts[slot]))
+			}
 			continue
 		}
+		if k++; slot < 0 {
+			continue
+		}
+		a := args[k]
 		m.setScalar(slot, fn.Slots[slot].Type, a)
 	}
 	m.task, m.budget = t, tickEvery
 	return nil
+}
+
+// splitElements makes v, of the buffer b with complex elements, a view of their parts, which lie along
+// a last index.
+func (v *operandView) splitElements(b *iface.Buffer) {
+	switch b.Rank {
+	case 0:
+		v.dim[0] = 2
+		return
+	case 1:
+		v.dim[1], v.row = 2, 2
+		return
+	}
+	parts := *b
+	rank := int(b.Rank)
+	for axis := range rank - 1 {
+		parts.Stride[axis] = 2 * b.Stride[axis]
+		if axis == 0 && rank == 2 {
+			parts.Stride[0] = 2 * int(v.row)
+		}
+	}
+	parts.Stride[rank-1], parts.Stride[rank], parts.Dim[rank] = 2, 1, 2
+	parts.Rank++
+	v.row = int64(parts.Stride[0])
+	v.buf = &parts
 }
 
 // setScalar assigns a scalar operand to its slot, converted as by a store.

@@ -342,3 +342,6 @@ func Trips(lo, hi int64, closed bool) uint64 {
 	}
 	return 0
 }
+
+// The coefficients of elementary.ArgComplex, which lowering writes into bodies.
+var AtanP, AtanQ = elementary.AtanP, elementary.AtanQ

@@ -25,7 +25,9 @@ const (
 	U64  = Type(iface.U64)
 	F32  = Type(iface.F32)
 	F64  = Type(iface.F64)
-	Bool = Type(iface.F64) + 1
+	C64  = Type(iface.C64)
+	C128 = Type(iface.C128)
+	Bool = Type(iface.C128) + 1
 	// Open is the type of values whose type is unknown while a body is checked: elements
 	// of a type parameter, and expressions with an error.
 	Open = Bool + 1
@@ -47,6 +49,20 @@ func (t Type) IsFloat() bool { return t == F32 || t == F64 }
 
 // IsInt reports whether t is an integer type.
 func (t Type) IsInt() bool { return t >= I8 && t <= U64 }
+
+// IsComplex reports whether t is c64 or c128, the types of elements and of pairs.
+func (t Type) IsComplex() bool { return t == C64 || t == C128 }
+
+// Part returns the type of the parts of a complex type, and t itself for others.
+func (t Type) Part() Type {
+	switch t {
+	case C64:
+		return F32
+	case C128:
+		return F64
+	}
+	return t
+}
 
 // Size returns the size of a value in bytes.
 func (t Type) Size() uintptr {
@@ -116,6 +132,8 @@ const (
 	OpFMA   // X[0]*X[1]+X[2], rounded once
 
 	OpFold // Reduce of X[0] over Domain
+
+	OpComplex // X[0] + X[1]·i; only during lowering, after which there are no complex values
 )
 
 var opNames = map[Op]string{
@@ -126,7 +144,7 @@ var opNames = map[Op]string{
 	OpGt: "gt", OpGe: "ge", OpAnd: "and", OpOr: "or", OpCond: "cond", OpSelect: "select", OpAbs: "abs",
 	OpSqrt: "sqrt", OpCbrt: "cbrt", OpExp: "exp", OpLog: "log", OpLog2: "log2", OpSin: "sin", OpCos: "cos",
 	OpTan: "tan", OpTanh: "tanh", OpErf: "erf", OpFloor: "floor", OpCeil: "ceil", OpRound: "round", OpFMA: "fma",
-	OpFold: "fold",
+	OpFold: "fold", OpComplex: "complex",
 }
 
 // String returns the name of o in the text form of the representation.
@@ -240,7 +258,10 @@ type Slot struct {
 	Kind     SlotKind
 	Len      int  // of an array: the number of its elements; 0 for one value
 	Assigned bool // after its declaration, too; true for every array
-	Decl     syntax.Span
+	// Imaginary marks the local of the imaginary part of a complex value; the local before it has the
+	// real part.
+	Imaginary bool
+	Decl      syntax.Span
 }
 
 // MaxLen is the largest number of elements of an array in a body.
@@ -255,13 +276,22 @@ func (fn *Func) ArrayWords() int {
 	return n
 }
 
-// Operand is a data operand of a body.
+// Operand is a data operand of a body. An access to complex elements has an index more than the kind
+// of the data, the last: 0 for the real and 1 for the imaginary part of an element.
 type Operand struct {
 	Name string
 	Kind iface.Kind // NoKind if its type has an error
 	Elem Type
 	Mode iface.AccessMode
 	Node *syntax.Operand
+}
+
+// Rank returns the number of indices of an access to o.
+func (o *Operand) Rank() int {
+	if o.Elem.IsComplex() {
+		return o.Kind.Rank() + 1
+	}
+	return o.Kind.Rank()
 }
 
 // Size is an operand whose first size the body sets. In the body the operand has the size of
@@ -277,9 +307,20 @@ type Func struct {
 	Source   *diag.Source
 	Operands []Operand // in the order of the signature, then the variables of Sizes
 	Sizes    []Size
-	Scalars  []int // slot of each scalar operand, -1 for strings
+	Scalars  []int // slot of each scalar operand, -1 for strings; two slots of a complex one
 	Slots    []Slot
 	Body     []*Stmt
+}
+
+// NumScalars returns the number of scalar operands of fn.
+func (fn *Func) NumScalars() int {
+	n := len(fn.Scalars)
+	for _, slot := range fn.Scalars {
+		if slot >= 0 && fn.Slots[slot].Imaginary {
+			n--
+		}
+	}
+	return n
 }
 
 // Sets reports whether the body sets the size of an operand.

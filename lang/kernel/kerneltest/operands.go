@@ -86,7 +86,7 @@ func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet)
 }
 
 // VectorOf returns a buffer of a vector in the memory of s.
-func VectorOf[T ir.Number](s []T) *iface.Buffer {
+func VectorOf[T iface.Go](s []T) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.ElemOf[T](), Rank: 1}}
 	b.Dim[0], b.Stride[0] = len(s), 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
@@ -95,7 +95,7 @@ func VectorOf[T ir.Number](s []T) *iface.Buffer {
 
 // MatrixOf returns a buffer of a matrix in the memory of s, with ld elements from one row to
 // the next.
-func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
+func MatrixOf[T iface.Go](s []T, rows, cols, ld int) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: iface.ElemOf[T](), Rank: 2}}
 	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
@@ -103,7 +103,7 @@ func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
 }
 
 // VariableOf returns a buffer of a variable in the memory of p.
-func VariableOf[T ir.Number](p *T) *iface.Buffer {
+func VariableOf[T iface.Go](p *T) *iface.Buffer {
 	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: iface.ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
 }
 

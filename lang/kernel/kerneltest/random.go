@@ -370,7 +370,7 @@ func (g *generator) element(array string, depth int) string {
 
 // newArray writes the declaration of an array.
 func (g *generator) newArray() string {
-	n, elem, size := g.name(), iface.Elems[g.IntN(len(iface.Elems))].String(), 1+g.IntN(6)
+	n, elem, size := g.name(), iface.RealElems[g.IntN(len(iface.RealElems))].String(), 1+g.IntN(6)
 	if g.IntN(20) == 0 {
 		size = 64
 	}
@@ -720,7 +720,7 @@ func NewLoopsBody(t *testing.T, seed uint64) *Body {
 func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	r := g.Rand
 	for _, n := range BodyOperands {
-		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
+		g.elem[n] = iface.RealElems[r.IntN(len(iface.RealElems))].String()
 	}
 	funcs := g.writeFuncs()
 	body := g.body()

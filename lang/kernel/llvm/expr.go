@@ -113,7 +113,7 @@ func (w *writer) operand(k int) *operand {
 	o := &operand{}
 	word := headWords + k*cpu.OperandWords
 	o.ptr = w.pointer(word + cpu.WordPtr)
-	rank := w.fn.Operands[k].Kind.Rank()
+	rank := w.fn.Operands[k].Rank()
 	for a := range rank {
 		o.dim[a], o.off[a] = w.word(word+cpu.WordDim0+a), w.word(word+cpu.WordOff0+a)
 	}

@@ -133,7 +133,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 			args[i], ok = s, ok && fine && a.Name == nil
 		}
 		return id.Name + "(" + strings.Join(args, ", ") + ")", ok
-	case *syntax.IntLit, *syntax.FloatLit, *syntax.Selector:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.Selector:
 		return l.text(e), true
 	}
 	return "", false

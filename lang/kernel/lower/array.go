@@ -70,6 +70,9 @@ func (l *lowerer) letArray(s *syntax.Let, call *syntax.Call) *ir.Stmt {
 	n, fine := l.arrayLen(call)
 	ok = ok && fine
 	fill := &ir.Expr{Op: ir.OpConst, Type: elem, Pos: call.Span}
+	if elem.IsComplex() {
+		fill = convert(floatConst(0, elem.Part(), call.Span), elem)
+	}
 	for k, a := range call.Args {
 		switch {
 		case k == 0 && a.Name == nil:
@@ -104,7 +107,7 @@ func (l *lowerer) letArray(s *syntax.Let, call *syntax.Call) *ir.Stmt {
 		en.used = true
 		return nil
 	}
-	return &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: fill, Pos: s.Span, Target: s.Name.Span}
+	return l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: fill, Pos: s.Span, Target: s.Name.Span})
 }
 
 // arrayElem returns the type of the elements of a new array, and the type of the array.
@@ -143,7 +146,7 @@ func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
 		d.Help = append(d.Help, fmt.Sprintf("write `array[%s]`", right))
 		d.Edit(l.f.At(id), right)
 	} else {
-		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64")
+		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128")
 	}
 	return ir.Open, types.TInvalid, false
 }
@@ -192,6 +195,11 @@ func (l *lowerer) fillValue(x syntax.Expr, elem ir.Type) *ir.Expr {
 		l.suggestInt(d, x)
 		return l.invalid(x)
 	}
+	if v.Type.IsComplex() && !elem.IsComplex() {
+		d := l.err("E0705", x, fmt.Sprintf("the elements are of type %v, and this value is a complex number", elem))
+		d.Help = append(d.Help, fmt.Sprintf("its real part is `re(%s)`", l.text(x)))
+		return l.invalid(x)
+	}
 	return convert(v, elem)
 }
 
@@ -218,7 +226,7 @@ func (l *lowerer) arrayElement(x *syntax.Index, en *entry, idx []*ir.Expr) *ir.E
 		return nil
 	}
 	s := &l.fn.Slots[en.slot]
-	return &ir.Expr{Op: ir.OpElement, Type: s.Type, Slot: en.slot, Int: int64(s.Len), X: idx, Pos: x.Span}
+	return &ir.Expr{Op: ir.OpElement, Type: l.slotType(en.slot), Slot: en.slot, Int: int64(s.Len), X: idx, Pos: x.Span}
 }
 
 // arrayField lowers a field of an array: its length.

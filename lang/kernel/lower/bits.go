@@ -108,6 +108,7 @@ func (l *lowerer) hasBits(name string, e *ir.Expr, x syntax.Expr, at syntax.Node
 	switch {
 	case name == "^" && e.Type.IsFloat():
 		d.Help = append(d.Help, "the power is written `**`")
+	case e.Type.IsComplex():
 	case e.Type.IsFloat():
 		d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(x)))
 	default:

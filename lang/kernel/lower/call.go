@@ -22,33 +22,38 @@ func (f function) ok() bool { return f.form != "" }
 
 // functions holds every function of bodies by name.
 var functions = map[string]function{
-	"abs":    {ir.OpAbs, 1, 1, false, "abs(x)"},
-	"sqrt":   {ir.OpSqrt, 1, 1, true, "sqrt(x)"},
-	"cbrt":   {ir.OpCbrt, 1, 1, true, "cbrt(x)"},
-	"exp":    {ir.OpExp, 1, 1, true, "exp(x)"},
-	"log":    {ir.OpLog, 1, 1, true, "log(x)"},
-	"log2":   {ir.OpLog2, 1, 1, true, "log2(x)"},
-	"sin":    {ir.OpSin, 1, 1, true, "sin(x)"},
-	"cos":    {ir.OpCos, 1, 1, true, "cos(x)"},
-	"tan":    {ir.OpTan, 1, 1, true, "tan(x)"},
-	"tanh":   {ir.OpTanh, 1, 1, true, "tanh(x)"},
-	"erf":    {ir.OpErf, 1, 1, true, "erf(x)"},
-	"floor":  {ir.OpFloor, 1, 1, true, "floor(x)"},
-	"ceil":   {ir.OpCeil, 1, 1, true, "ceil(x)"},
-	"round":  {ir.OpRound, 1, 1, true, "round(x)"},
-	"pow":    {ir.OpPow, 2, 2, true, "pow(x, y)"},
-	"fma":    {ir.OpFMA, 3, 3, true, "fma(x, y, z)"},
-	"min":    {ir.OpMin, 2, -1, false, "min(a, b)"},
-	"max":    {ir.OpMax, 2, -1, false, "max(a, b)"},
-	"select": {ir.OpSelect, 3, 3, false, "select(condition, a, b)"},
-	"int":    {ir.OpConvert, 1, 1, false, "int(x)"},
-	"float":  {ir.OpConvert, 1, 1, false, "float(x)"},
+	"abs":     {ir.OpAbs, 1, 1, false, "abs(x)"},
+	"sqrt":    {ir.OpSqrt, 1, 1, true, "sqrt(x)"},
+	"cbrt":    {ir.OpCbrt, 1, 1, true, "cbrt(x)"},
+	"exp":     {ir.OpExp, 1, 1, true, "exp(x)"},
+	"log":     {ir.OpLog, 1, 1, true, "log(x)"},
+	"log2":    {ir.OpLog2, 1, 1, true, "log2(x)"},
+	"sin":     {ir.OpSin, 1, 1, true, "sin(x)"},
+	"cos":     {ir.OpCos, 1, 1, true, "cos(x)"},
+	"tan":     {ir.OpTan, 1, 1, true, "tan(x)"},
+	"tanh":    {ir.OpTanh, 1, 1, true, "tanh(x)"},
+	"erf":     {ir.OpErf, 1, 1, true, "erf(x)"},
+	"floor":   {ir.OpFloor, 1, 1, true, "floor(x)"},
+	"ceil":    {ir.OpCeil, 1, 1, true, "ceil(x)"},
+	"round":   {ir.OpRound, 1, 1, true, "round(x)"},
+	"pow":     {ir.OpPow, 2, 2, true, "pow(x, y)"},
+	"fma":     {ir.OpFMA, 3, 3, true, "fma(x, y, z)"},
+	"min":     {ir.OpMin, 2, -1, false, "min(a, b)"},
+	"max":     {ir.OpMax, 2, -1, false, "max(a, b)"},
+	"select":  {ir.OpSelect, 3, 3, false, "select(condition, a, b)"},
+	"complex": {ir.OpComplex, 1, 2, false, "complex(re, im)"},
+	"re":      {ir.OpComplex, 1, 1, false, "re(z)"},
+	"im":      {ir.OpComplex, 1, 1, false, "im(z)"},
+	"conj":    {ir.OpComplex, 1, 1, false, "conj(z)"},
+	"arg":     {ir.OpComplex, 1, 1, false, "arg(z)"},
+	"int":     {ir.OpConvert, 1, 1, false, "int(x)"},
+	"float":   {ir.OpConvert, 1, 1, false, "float(x)"},
 }
 
 // functionNames lists the functions in the order of the language's documentation, then the
 // constants.
 var functionNames = []string{"min", "max", "abs", "sqrt", "cbrt", "exp", "log", "log2", "pow", "sin", "cos", "tan",
-	"tanh", "erf", "floor", "ceil", "round", "fma", "select", "int", "float", "pi", "inf"}
+	"tanh", "erf", "floor", "ceil", "round", "fma", "select", "complex", "re", "im", "conj", "arg", "int", "float", "pi", "inf"}
 
 // scriptBuiltins are the predeclared names of scripts that bodies do not have.
 var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
@@ -178,6 +183,11 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *ir.Expr {
 	}
 	if !fine {
 		return l.invalid(x)
+	}
+	if fn.op != ir.OpSelect {
+		if e := l.complexFunction(x, name, args); e != nil {
+			return e
+		}
 	}
 	switch {
 	case fn.op == ir.OpSelect:

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -18,6 +19,11 @@ func widerType(a, b ir.Type) ir.Type {
 	switch {
 	case a == b:
 		return a
+	case a.IsComplex() || b.IsComplex():
+		if widerType(a.Part(), b.Part()) == ir.F32 {
+			return ir.C64
+		}
+		return ir.C128
 	case a.IsFloat() != b.IsFloat():
 		if a.IsFloat() {
 			return a
@@ -38,6 +44,10 @@ func widerType(a, b ir.Type) ir.Type {
 // type, rounded; a float fits no integer type.
 func literalFits(x *ir.Expr, t ir.Type) bool {
 	switch {
+	case x.Type.IsComplex():
+		return t.IsComplex() && literalFits(x.X[0], t.Part()) && literalFits(x.X[1], t.Part())
+	case t.IsComplex():
+		return literalFits(x, t.Part())
 	case t == ir.F64:
 		return true
 	case t == ir.F32:
@@ -62,6 +72,9 @@ func convert(x *ir.Expr, t ir.Type) *ir.Expr {
 			return &c
 		}
 		return x
+	}
+	if x.Type.IsComplex() || t.IsComplex() {
+		return convertComplex(x, t)
 	}
 	if x.Op == ir.OpConst {
 		c := *x
@@ -111,6 +124,8 @@ func commonType(args ...*ir.Expr) ir.Type {
 		case !a.Lit || any && literalFits(a, t):
 		case !any:
 			t, any = a.Type, true
+		case a.Type.IsComplex() && t == ir.F32 && literalFits(a, ir.C64):
+			t = ir.C64
 		default:
 			t = widerType(t, a.Type)
 		}
@@ -130,6 +145,15 @@ func (l *lowerer) convertForStore(s *syntax.Assign, v *ir.Expr, t ir.Type) *ir.E
 			d.Help = append(d.Help, "write `if ... then 1 else 0`")
 		}
 		return l.invalid(s.Value)
+	case v.Type.IsComplex() && !t.IsComplex():
+		d := l.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this value is a complex number", l.text(s.Target), withArticle(t)))
+		if en := l.letOf(s.Target); en != nil && en.value != nil {
+			d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.value), Text: "a real number"})
+			d.Help = append(d.Help, fmt.Sprintf("make it a complex one: `let %s = complex(%s)`", en.name, l.text(en.value)))
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("its real part is `re(%[1]s)`, its absolute value `abs(%[1]s)`", l.text(s.Value)))
+		}
+		return l.invalid(s.Value)
 	case v.Type.IsFloat() && t.IsInt():
 		d := l.err("E0703", s.Value, fmt.Sprintf("`%s` is %s, and this value is a float", l.text(s.Target), withArticle(t)))
 		if s.Op == "/=" {
@@ -141,6 +165,16 @@ func (l *lowerer) convertForStore(s *syntax.Assign, v *ir.Expr, t ir.Type) *ir.E
 		return l.invalid(s.Value)
 	}
 	return convert(v, t)
+}
+
+// letOf returns the entry of the let name x, or nil.
+func (l *lowerer) letOf(x syntax.Expr) *entry {
+	if id, ok := syntax.Unparen(x).(*syntax.Ident); ok {
+		if en := l.find(id.Name); en != nil && en.kind == letEntry {
+			return en
+		}
+	}
+	return nil
 }
 
 // keepsTarget records the calls of min and max in e that have the target of an assignment
@@ -179,6 +213,8 @@ func languageType(t ir.Type) *types.Type {
 		return types.TFloat
 	case ir.Bool:
 		return types.TBool
+	case ir.C128:
+		return types.TComplex
 	case ir.Open:
 		return types.TInvalid
 	}
@@ -192,6 +228,8 @@ func withArticle(t ir.Type) string {
 		return "an int"
 	case ir.F64:
 		return "a float"
+	case ir.C128:
+		return "a complex number"
 	case ir.I8, ir.I16, ir.I32, ir.U8, ir.F32:
 		if t == ir.U8 {
 			return "a u8"

@@ -83,7 +83,7 @@ func (l *lowerer) element(x *syntax.Index, store bool) *ir.Expr {
 
 func (l *lowerer) index(x *syntax.Index) *ir.Expr {
 	if e := l.element(x, false); e != nil {
-		return e
+		return l.loaded(e)
 	}
 	return l.invalid(x)
 }
@@ -345,9 +345,14 @@ func (l *lowerer) fold(x *syntax.Fold) *ir.Expr {
 			dom[k].Slot = slot
 		}
 	}
+	l.folds++
 	prelude, body := l.captured(func() *ir.Expr { return l.number(x.Body, fmt.Sprintf("`%s`", x.Op)) })
+	l.folds--
 	if !ok || body.Op == ir.OpBad {
 		return l.invalid(x)
+	}
+	if body.Type.IsComplex() {
+		return l.complexFold(x, dom, prelude, body)
 	}
 	body = convert(body, body.Type)
 	if len(prelude) > 0 {

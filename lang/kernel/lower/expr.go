@@ -50,6 +50,10 @@ func (l *lowerer) integer(x syntax.Expr, what string) *ir.Expr {
 	case e.Type == ir.Bool:
 		l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a bool", what))
 		return l.invalid(x)
+	case e.Type.IsComplex():
+		d := l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a complex number", what))
+		d.Help = append(d.Help, fmt.Sprintf("write `int(re(%s))`", l.text(x)))
+		return l.invalid(x)
 	case e.Type == ir.Open:
 		return e
 	}
@@ -64,6 +68,10 @@ func (l *lowerer) lowerExpr(x syntax.Expr) *ir.Expr {
 		return &ir.Expr{Op: ir.OpConst, Type: ir.I64, Lit: true, Int: x.Value, Pos: x.Span}
 	case *syntax.FloatLit:
 		return &ir.Expr{Op: ir.OpConst, Type: ir.F64, Lit: true, Float: x.Value, Pos: x.Span}
+	case *syntax.ImagLit:
+		z := pair(floatConst(0, ir.F64, x.Span), floatConst(x.Value, ir.F64, x.Span), x.Span)
+		z.Lit = true
+		return z
 	case *syntax.BoolLit:
 		e := &ir.Expr{Op: ir.OpConst, Type: ir.Bool, Pos: x.Span}
 		if x.Value {
@@ -135,7 +143,7 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 		op := &l.fn.Operands[en.operand]
 		switch op.Kind {
 		case iface.Variable:
-			return &ir.Expr{Op: ir.OpLoad, Type: op.Elem, Operand: en.operand, Pos: x.Span}
+			return l.loaded(&ir.Expr{Op: ir.OpLoad, Type: op.Elem, Operand: en.operand, Pos: x.Span})
 		case iface.NoKind:
 		case iface.Void:
 			l.err("E0705", x, fmt.Sprintf("`%s` is void and has no value", op.Name))
@@ -153,7 +161,7 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 			return l.invalid(x)
 		}
 	}
-	return &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: x.Span}
+	return l.local(en.slot, x.Span)
 }
 
 func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
@@ -171,6 +179,13 @@ func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
 	e := l.number(x.X, "`-`")
 	if e.Op == ir.OpBad {
 		return e
+	}
+	if e.Op == ir.OpComplex {
+		f := l.formulaFor(e.Type, x.Span)
+		if e.Lit {
+			return literalArith(ir.OpMul, f.num(-1), e, x.Span)
+		}
+		return f.pair(f.neg(e.X[0]), f.neg(e.X[1]))
 	}
 	if e.Lit {
 		c := *e
@@ -243,6 +258,13 @@ func (l *lowerer) operator(b *syntax.Binary, x, y *ir.Expr) *ir.Expr {
 		l.err("E0705", b, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, withArticle(x.Type), withArticle(y.Type)))
 		return l.invalid(b)
 	}
+	if x.Type.IsComplex() || y.Type.IsComplex() {
+		if x.Type == ir.Open || y.Type == ir.Open {
+			e.X = []*ir.Expr{x, y}
+			return e
+		}
+		return l.complexCompare(b, op, x, y)
+	}
 	t := commonType(x, y)
 	e.X = []*ir.Expr{convert(x, t), convert(y, t)}
 	return e
@@ -270,6 +292,9 @@ func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys synta
 			d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(side.x)))
 			return l.invalid(at)
 		}
+	}
+	if x.Type.IsComplex() || y.Type.IsComplex() {
+		return l.complexArith(name, op, x, y, at, ys)
 	}
 	t := commonType(x, y)
 	if op == ir.OpDiv && t.IsInt() {
@@ -313,6 +338,18 @@ func (l *lowerer) condExpr(x *syntax.Cond) *ir.Expr {
 func (l *lowerer) conditional(c *ir.Expr, x, y func() *ir.Expr, at syntax.Node, what string) *ir.Expr {
 	beforeX, a := l.captured(x)
 	beforeY, b := l.captured(y)
+	if (a.Type.IsComplex() || b.Type.IsComplex()) && len(beforeX)+len(beforeY) > 0 && a.Type != ir.Bool && b.Type != ir.Bool && a.Type != ir.Open && b.Type != ir.Open {
+		t := commonType(a, b)
+		slot := l.newSlot(ir.Slot{Name: "choice", Type: t, Kind: ir.LetSlot, Assigned: true, Decl: at.Range()})
+		set := func(v *ir.Expr, declare bool) []*ir.Stmt {
+			return l.withPrelude(func() []*ir.Stmt {
+				return listOf(l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Declare: declare, Slot: slot, Value: convert(v, t), Pos: at.Range(), Target: at.Range()}))
+			})
+		}
+		l.prelude = append(l.prelude, set(floatConst(0, t.Part(), at.Range()), true)...)
+		l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.IfStmt, Value: c, Body: append(beforeX, set(a, false)...), Else: append(beforeY, set(b, false)...), Pos: at.Range()})
+		return l.local(slot, at.Range())
+	}
 	e := l.choice(ir.OpCond, c, a, b, at, what)
 	if len(beforeX)+len(beforeY) == 0 || e.Op == ir.OpBad {
 		return e
@@ -357,6 +394,9 @@ func (l *lowerer) choice(op ir.Op, c, a, b *ir.Expr, at syntax.Node, what string
 	if (a.Type == ir.Bool) != (b.Type == ir.Bool) && a.Type != ir.Open && b.Type != ir.Open {
 		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, languageType(a.Type), languageType(b.Type)))
 		return l.invalid(at)
+	}
+	if a.Type.IsComplex() || b.Type.IsComplex() {
+		return l.complexChoice(op, c, a, b, at)
 	}
 	t := ir.Bool
 	if a.Type != ir.Bool || b.Type != ir.Bool {

@@ -176,6 +176,8 @@ func scalarType(t *syntax.TypeExpr) ir.Type {
 			return ir.I64
 		case "float":
 			return ir.F64
+		case "complex":
+			return ir.C128
 		case "bool":
 			return ir.Bool
 		}
@@ -285,6 +287,10 @@ func (l *lowerer) toScalar(e *ir.Expr, t ir.Type, x syntax.Expr, what string) *i
 	case (e.Type == ir.Bool) != (t == ir.Bool):
 		l.err("E0705", x, fmt.Sprintf("%s is %s, and this value is %s", what, withArticle(t), withArticle(e.Type)))
 		return l.invalid(x)
+	case e.Type.IsComplex() && !t.IsComplex():
+		d := l.err("E0705", x, fmt.Sprintf("%s is %s, and this value is a complex number", what, withArticle(t)))
+		d.Help = append(d.Help, fmt.Sprintf("its real part is `re(%s)`", l.text(x)))
+		return l.invalid(x)
 	case e.Type.IsFloat() && t.IsInt():
 		d := l.err("E0703", x, fmt.Sprintf("%s must be an int, and this is a float", what))
 		l.suggestInt(d, x)
@@ -303,7 +309,7 @@ func (l *lowerer) bindParams(fn *syntax.Func, args []*ir.Expr) {
 		} else {
 			t := scalarType(p.Type)
 			en.slot = l.newSlot(ir.Slot{Name: p.Name.Name, Type: t, Kind: ir.LetSlot, Decl: p.Name.Span})
-			l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: en.slot, Value: e, Pos: p.Span, Target: p.Name.Span})
+			l.prelude = append(l.prelude, l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: en.slot, Value: e, Pos: p.Span, Target: p.Name.Span}))
 		}
 		l.scope.Insert(p.Name.Name, en)
 	}
@@ -316,6 +322,8 @@ func isCheap(e *ir.Expr) bool {
 		return true
 	case ir.OpConvert:
 		return isCheap(e.X[0])
+	case ir.OpComplex:
+		return isCheap(e.X[0]) && isCheap(e.X[1])
 	case ir.OpLoad:
 		return len(e.X) == 0
 	}
@@ -411,10 +419,14 @@ func (l *lowerer) funcBody(fn *syntax.Func) *ir.Expr {
 	}
 	at := fn.Name.Span
 	in.slot = l.newSlot(ir.Slot{Name: fn.Name.Name, Type: in.result, Kind: ir.LetSlot, Assigned: true, Decl: at})
-	let := &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: in.slot, Value: &ir.Expr{Op: ir.OpConst, Type: in.result, Pos: at}, Pos: at, Target: at}
+	zero := &ir.Expr{Op: ir.OpConst, Type: in.result, Pos: at}
+	if in.result.IsComplex() {
+		zero = convert(floatConst(0, in.result.Part(), at), in.result)
+	}
+	let := l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: in.slot, Value: zero, Pos: at, Target: at})
 	body := l.stmts(list)
 	l.prelude = append(append(l.prelude, let), l.declared(&in.done, body, at)...)
-	return &ir.Expr{Op: ir.OpSlot, Type: in.result, Slot: in.slot, Pos: at}
+	return l.local(in.slot, at)
 }
 
 // returned lowers list, of returns and ifs that end in returns alone, as an expression. It
@@ -479,7 +491,8 @@ func (l *lowerer) returnStmt(s *syntax.Return) *ir.Stmt {
 		return nil
 	}
 	v := l.result(s)
-	l.prelude = append(l.prelude, &ir.Stmt{Kind: ir.SetStmt, Slot: l.inlined.slot, Value: v, Update: "=", Pos: s.Span, Target: s.Span})
+	set := l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Slot: l.inlined.slot, Value: v, Update: "=", Pos: s.Span, Target: s.Span})
+	l.prelude = append(l.prelude, set)
 	return l.set(&l.inlined.done, "done", s.Span)
 }
 
@@ -498,7 +511,7 @@ func (l *lowerer) constant(name string) *ir.Expr {
 		if t := scalarType(let.Type); t != ir.Open && e.Op != ir.OpBad {
 			e = l.toScalar(e, t, let.Value, "`"+name+"`")
 		}
-		if e.Op != ir.OpConst {
+		if e.Op != ir.OpConst && (e.Op != ir.OpComplex || e.X[0].Op != ir.OpConst || e.X[1].Op != ir.OpConst) {
 			return nil
 		}
 		return convert(e, e.Type)
@@ -509,7 +522,7 @@ func (l *lowerer) constant(name string) *ir.Expr {
 // isLiteral reports whether x is made of literals alone.
 func isLiteral(x syntax.Expr) bool {
 	switch x := syntax.Unparen(x).(type) {
-	case *syntax.IntLit, *syntax.FloatLit, *syntax.BoolLit:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.BoolLit:
 		return true
 	case *syntax.Unary:
 		return isLiteral(x.X)

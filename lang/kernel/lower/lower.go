@@ -33,6 +33,9 @@ type lowerer struct {
 
 	minMaxType map[*syntax.Call]ir.Type // of calls of min and max that keepsTarget recorded
 
+	complexSlots map[int]ir.Type // the types of complex locals, by the first of their two slots
+	folds        int             // folds around the expression that is being lowered
+
 	prelude  []*ir.Stmt            // statements that come before the one that is being lowered
 	loops    []*loop               // around it, the innermost last
 	inlined  *inlined              // the func that it is in, nil in the body of the codelet
@@ -87,7 +90,7 @@ func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem,
 		}
 	}
 	return &lowerer{f: f, outer: outer, targs: targs, typeParams: params, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source},
-		badFuncs: map[*syntax.Func]bool{}}
+		badFuncs: map[*syntax.Func]bool{}, complexSlots: map[int]ir.Type{}}
 }
 
 // body lowers the body of c. l.fn is complete if no error was reported.
@@ -128,6 +131,10 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 		en.kind = operandEntry
 		en.operand = len(l.fn.Operands)
 		l.fn.Operands = append(l.fn.Operands, ir.Operand{Name: en.name, Kind: t.Data(), Elem: l.elemOf(t), Mode: p.Mode, Node: p})
+		if l.elemOf(t).IsComplex() && t.Data() == iface.Tensor {
+			d := l.err("E0705", p, fmt.Sprintf("a body cannot work on a tensor of %v: complex elements have at most three indices there", l.elemOf(t)))
+			d.Help = append(d.Help, "use a block, or a tensor for each of the two parts")
+		}
 	} else {
 		en.kind = scalarEntry
 		vt := ir.Open
@@ -136,6 +143,8 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 			vt = ir.I64
 		case types.Float:
 			vt = ir.F64
+		case types.Complex:
+			vt = ir.C128
 		case types.Bool:
 			vt = ir.Bool
 		case types.Elem:
@@ -145,6 +154,9 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 			en.slot = l.newSlot(ir.Slot{Name: en.name, Type: vt, Kind: ir.ScalarSlot, Decl: p.Name.Span})
 		}
 		l.fn.Scalars = append(l.fn.Scalars, en.slot)
+		if vt.IsComplex() {
+			l.fn.Scalars = append(l.fn.Scalars, en.slot+1)
+		}
 	}
 	if l.check {
 		if p.Obj == nil {
@@ -165,7 +177,16 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 	}
 }
 
+// newSlot returns a new local, or the first of the two of a complex value.
 func (l *lowerer) newSlot(s ir.Slot) int {
+	if t := s.Type; t.IsComplex() {
+		s.Type = t.Part()
+		first := l.newSlot(s)
+		s.Imaginary = true
+		l.newSlot(s)
+		l.complexSlots[first] = t
+		return first
+	}
 	l.fn.Slots = append(l.fn.Slots, s)
 	return len(l.fn.Slots) - 1
 }
@@ -248,7 +269,7 @@ func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
 	if en := l.find(s.Name.Name); en != nil {
 		en.value = s.Value
 	}
-	return &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: v, Pos: s.Span, Target: s.Name.Span}
+	return l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: v, Pos: s.Span, Target: s.Name.Span})
 }
 
 // cond lowers a condition.
@@ -386,11 +407,14 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 			}
 		}
 	case letEntry:
-		read := &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: id.Span}
+		read := l.local(en.slot, id.Span)
 		l.annotate(id, read)
 		v := l.assignedValue(s, read)
 		l.fn.Slots[en.slot].Assigned = true
-		return &ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
+		if read.Type.IsComplex() {
+			l.fn.Slots[en.slot+1].Assigned = true
+		}
+		return l.assignParts(&ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value})
 	case sparseEntry:
 		l.reportSparse(id, en)
 	case arrayEntry:
@@ -415,7 +439,7 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 	v := l.assignedValue(s, load)
 	if load.Op == ir.OpElement {
-		return &ir.Stmt{Kind: ir.ElementStmt, Slot: load.Slot, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
+		return l.assignParts(&ir.Stmt{Kind: ir.ElementStmt, Slot: load.Slot, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value})
 	}
 	op := &l.fn.Operands[load.Operand]
 	if en := l.structureOf(load.Operand); en != nil {
@@ -432,7 +456,7 @@ func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 			}
 		}
 	}
-	return &ir.Stmt{Kind: ir.StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
+	return l.assignParts(&ir.Stmt{Kind: ir.StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value})
 }
 
 // assignedValue lowers the value of an assignment, converted to the type of the target.
@@ -442,7 +466,7 @@ func (l *lowerer) assignedValue(s *syntax.Assign, target *ir.Expr) *ir.Expr {
 	}
 	v := l.expr(s.Value)
 	if s.Op != "=" {
-		v = l.arith(s.Op[:len(s.Op)-1], target, v, s, s.Target, s.Value)
+		v = l.arith(s.Op[:len(s.Op)-1], l.loaded(target), v, s, s.Target, s.Value)
 	}
 	return l.convertForStore(s, v, target.Type)
 }

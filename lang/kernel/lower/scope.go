@@ -137,7 +137,7 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 	}
 	sort.Strings(names)
 	for _, n := range functionNames {
-		if where[n] == nil {
+		if where[n] == nil && (len(n) > 2 || n == "pi") { // re and im resemble all short names
 			names = append(names, n)
 		}
 	}

@@ -643,6 +643,8 @@ func (b *builder) expr(x syntax.Expr) doc {
 		return b.tok(x.Text)
 	case *syntax.FloatLit:
 		return b.tok(x.Text)
+	case *syntax.ImagLit:
+		return b.tok(x.Text)
 	case *syntax.StringLit:
 		return b.tok(x.Text)
 	case *syntax.FString:
@@ -775,7 +777,7 @@ func (b *builder) listLit(x *syntax.ListLit) doc {
 // isLiteral reports whether x is a literal, with or without a sign.
 func isLiteral(x syntax.Expr) bool {
 	switch x := x.(type) {
-	case *syntax.IntLit, *syntax.FloatLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.ImagLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
 		return true
 	case *syntax.Unary:
 		return x.Op == "-" && isLiteral(x.X)

@@ -70,6 +70,9 @@ func (s *Scanner) number() {
 	if s.barePoint(lo, text, tail) {
 		return
 	}
+	if tail == "i" {
+		kind = Float // an imaginary number
+	}
 	if why, help, meant := numberFault(text, tail, kind == Float); why != "" {
 		s.emit(Bad, lo)
 		r := s.errorf(lo, s.pos, "E0106", "`%s` is not a number", text).Labelled("%s", why)
@@ -217,6 +220,7 @@ func numberFault(text, tail string, float bool) (why, help, meant string) {
 	switch {
 	case strings.EqualFold(body, "0x") && tail == "":
 		return "no digits after `0x`", "", ""
+	case tail == "i" && !strings.EqualFold(body[:min(2, len(body))], "0x"):
 	case suffix && !float && !strings.EqualFold(body[:min(2, len(body))], "0x"):
 	case suffix && float:
 		return "only integers take `" + tail + "`", "", ""
@@ -235,6 +239,9 @@ func numberFault(text, tail string, float bool) (why, help, meant string) {
 				meant = fmt.Sprintf("0x%x", v)
 			}
 		case hex:
+		case lower == "j" || lower == "i" || lower == "im":
+			meant = body + "i"
+			help = "an imaginary number is written `" + meant + "`"
 		case typeSuffixes[lower]:
 			meant = body
 			if !float && strings.ContainsAny(lower[:1], "fd") { // 3f is no whole number
