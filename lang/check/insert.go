@@ -347,14 +347,11 @@ func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 			by[p.Type.Param] = a
 			e.TypeArgs[p.Type.Param] = t.Elem
 			if allowed := sig.Elems[p.Type.Param]; allowed != nil && !hasElem(allowed, t.Elem) {
-				var names []string
-				for _, el := range allowed {
-					names = append(names, el.String())
-				}
-				d := c.err("E0701", a, fmt.Sprintf("`%s` works on elements of type %s, and this has %v", sig.Name, strings.Join(names, " or "), t.Elem))
+				which := elemList(allowed)
+				d := c.err("E0701", a, fmt.Sprintf("`%s` works on %s, and this has %v", sig.Name, which, t.Elem))
 				d.Label = t.String()
 				d.Notes = append(d.Notes, "codelet "+sig.Text)
-				d.Help = append(d.Help, fmt.Sprintf("register the data with elements of type %s", strings.Join(names, " or ")))
+				d.Help = append(d.Help, "register the data with "+which)
 			}
 		case first.Value.Type().Elem != t.Elem:
 			ft := first.Value.Type()
@@ -380,6 +377,18 @@ func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 			c.inRange(a.Value, t, "`"+p.Name+"`")
 		}
 	}
+}
+
+// elemList is the element types of list in words.
+func elemList(list []iface.Elem) string {
+	if slices.Equal(list, iface.RealElems) {
+		return "real numbers"
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.String())
+	}
+	return "elements of type " + strings.Join(names, " or ")
 }
 
 func hasElem(list []iface.Elem, e iface.Elem) bool {

@@ -159,8 +159,8 @@ func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 }
 
 // BodyKinds returns the kinds of workers that can run a codelet of the script, and why
-// there are no others. Of element-type parameters it takes the first of f64 and i64
-// that the body can be compiled for.
+// there are no others. Of element-type parameters it takes the first of f64, i64 and
+// c128 that the body can be compiled for.
 func BodyKinds(o *types.Object) (kinds []string, why error) {
 	code, why := compiled(o)
 	kinds = []string{"cpu"}
@@ -200,10 +200,10 @@ func CodeNotes(o *types.Object) []kernel.CodeNote {
 	return notes
 }
 
-// compiled is a codelet of the script for the first of f64 and i64 that fits.
+// compiled is a codelet of the script for the first of f64, i64 and c128 that fits.
 func compiled(o *types.Object) (code *kernel.Program, err error) {
 	node := o.Node.(*syntax.Codelet)
-	for _, e := range []iface.Elem{iface.F64, iface.I64} {
+	for _, e := range []iface.Elem{iface.F64, iface.I64, iface.C128} {
 		targs := map[byte]iface.Elem{}
 		for _, q := range o.Sig.Params {
 			if q.Type != nil && q.Type.Param != 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 	"github.com/starpush/starpush/lang/kernel/llvm"
+	"github.com/starpush/starpush/lang/kernel/opencl"
 )
 
 const complexBodies = `codelet functions(x: R vector[c128], y: R vector[c128], A: W matrix[c128], r: W matrix[f64]) {
@@ -100,6 +101,26 @@ func TestComplexFunctions(t *testing.T) {
 				if got := b[2*i+k]; !same(float64(real(got)), float64(real(w))) || !same(float64(imag(got)), float64(imag(w))) {
 					t.Fatalf("%v: operator %d of %v and %v is %v, want %v", mode, k, z, narrowY[i], got, w)
 				}
+			}
+		}
+	}
+}
+
+// TestComplexOnDevices: bodies with complex operands have no kernels for devices, for a reason that
+// names the operand. Complex locals are no obstacle.
+func TestComplexOnDevices(t *testing.T) {
+	for _, tt := range []struct{ source, why string }{
+		{"codelet c(x: RW vector[c128]) { each i in x { x[i] *= 2.0 } }", "operand `x` has complex elements, which CPU workers alone take"},
+		{"codelet c(n: R vector[f64], v: RW variable[c64]) { v += sum i in n { n[i] } }", "operand `v` has complex elements, which CPU workers alone take"},
+		{"codelet c(n: W vector[f64], z: complex) { each i in n { n[i] = re(z) } }", "scalar `z` is complex, and CPU workers alone take that"},
+		{"codelet c(n: RW vector[f64]) { each i in n { let z = complex(n[i], 1.0)\n n[i] = re(z * z) } }", ""},
+	} {
+		fn := kerneltest.Lowered(t, tt.source, nil)
+		_, openCL := opencl.New(fn)
+		_, cuda := llvm.NewDevice(fn)
+		for kind, err := range map[string]error{"opencl": openCL, "cuda": cuda} {
+			if tt.why == "" && err != nil || tt.why != "" && (err == nil || err.Error() != tt.why) {
+				t.Errorf("%s\n %s: %v, want %q", tt.source, kind, err, tt.why)
 			}
 		}
 	}

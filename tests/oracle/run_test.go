@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/accel/disk"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/perf/perftest"
@@ -339,7 +340,7 @@ func elements(ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
 }
 
 // elementsOf reads data, the last index fastest.
-func elementsOf[T lang.Elem](ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
+func elementsOf[T iface.Real](ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
 	a, err := lang.Acquire[T](ctx, h, lang.R)
 	if err != nil {
 		return nil, err

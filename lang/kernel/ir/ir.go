@@ -2,6 +2,7 @@ package ir
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -321,6 +322,22 @@ func (fn *Func) NumScalars() int {
 		}
 	}
 	return n
+}
+
+// TakesComplex returns the reason why a body with complex elements or scalars runs on CPU workers
+// only; nil: it has none of them. Complex numbers inside of a body are floats, which run anywhere.
+func (fn *Func) TakesComplex() error {
+	for k := range fn.Operands {
+		if o := &fn.Operands[k]; o.Elem.IsComplex() {
+			return fmt.Errorf("operand `%s` has complex elements, which CPU workers alone take", o.Name)
+		}
+	}
+	for _, slot := range fn.Scalars {
+		if slot >= 0 && fn.Slots[slot].Imaginary {
+			return fmt.Errorf("scalar `%s` is complex, and CPU workers alone take that", fn.Slots[slot].Name)
+		}
+	}
+	return nil
 }
 
 // Sets reports whether the body sets the size of an operand.

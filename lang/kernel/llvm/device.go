@@ -167,6 +167,9 @@ func newDevice(fn *ir.Func, nvptx bool) (d *Device, err error) {
 			panic(r)
 		}
 	}()
+	if err := fn.TakesComplex(); err != nil {
+		return nil, err
+	}
 	plan, err := steps.Split(fn, steps.Options{Folds: true, Host: true})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/analysis"
@@ -53,12 +52,9 @@ func New(fn *ir.Func) (*Kernels, error) {
 		default:
 			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
 		}
-		if o.Elem.IsComplex() {
-			return nil, fmt.Errorf("operand `%s` has complex elements, which run on CPU workers", o.Name)
-		}
 	}
-	if slices.ContainsFunc(fn.Slots, func(s ir.Slot) bool { return s.Imaginary && s.Kind == ir.ScalarSlot }) {
-		return nil, errors.New("it takes a complex scalar, which runs on CPU workers")
+	if err := fn.TakesComplex(); err != nil {
+		return nil, err
 	}
 	body := analysis.WholeBody(fn)
 	want, obstacle := body.AllDemands(fn.Body)
