@@ -44,6 +44,8 @@ func typeExpr(t *syntax.TypeExpr) *types.Type {
 		return types.TInt
 	case "float":
 		return types.TFloat
+	case "complex":
+		return types.TComplex
 	case "bool":
 		return types.TBool
 	case "string":
