@@ -244,7 +244,10 @@ func (f *frame) invoke(fn *Func, args []Value) Value {
 }
 
 // scalarTypes are the types of functions that bodies call.
-var scalarTypes = map[string]Type{"int": I64, "float": F64, "bool": Bool}
+var scalarTypes = map[string]Type{"int": I64, "float": F64, "complex": C128, "bool": Bool}
+
+// scalarNames are the names of the types of numbers.
+var scalarNames = map[Type]string{I64: "int", F64: "float", C128: "complex"}
 
 // assign stores into a name, a variable operand or an element.
 func (f *frame) assign(s *Stmt) {
@@ -267,7 +270,7 @@ func (f *frame) assign(s *Stmt) {
 	if s.Target.Op == "elem" {
 		k = o.at(f.indices(s.Target.Args))
 	}
-	if o.tallies != nil && t.Float() {
+	if o.tallies != nil && (t.Float() || t.Complex()) {
 		o.tallies[k].add(f.contribution(v, s.Target, t))
 	}
 	o.set(k, x)
@@ -286,6 +289,12 @@ func (f *frame) contribution(v, target *Expr, t Type) Value {
 				continue
 			}
 			x := f.eval(v.Args[1-k])
+			if t.Complex() {
+				if y := convert(t, x); same(convert(C128, y), convert(C128, x)) {
+					return y
+				}
+				continue
+			}
 			if v.Op == "/" {
 				x = floatValue(1 / x.real())
 				if m, _ := math.Frexp(x.F); math.Abs(m) != 0.5 {
@@ -365,6 +374,8 @@ func (f *frame) findStatic(e *Expr) static {
 		return literal(Value{T: LitInt, I: e.Int})
 	case "float":
 		return literal(Value{T: LitFloat, F: e.Float})
+	case "imaginary":
+		return literal(Value{T: LitComplex, Im: e.Float})
 	case "bool", "not", "and", "or", "==", "!=", "<", "<=", ">", ">=":
 		return static{T: Bool}
 	case "name":
@@ -402,6 +413,9 @@ func (f *frame) findStatic(e *Expr) static {
 		if s.T == LitInt || s.T == LitFloat {
 			s.V.I, s.V.F = -s.V.I, -s.V.F
 		}
+		if s.T == LitComplex {
+			s.V.F, s.V.Im = -s.V.F, -s.V.Im
+		}
 		return s
 	}
 	if e.Op == "<<" || e.Op == ">>" {
@@ -411,6 +425,17 @@ func (f *frame) findStatic(e *Expr) static {
 	t := meet(a, b)
 	if bitOps[e.Op] {
 		return static{T: plain(t)}
+	}
+	if t.Complex() {
+		switch {
+		case e.Op == "**":
+			return static{T: plain(t)}
+		case t == LitComplex:
+			v := complexArithmetic(e.Op, t, a.V, b.V)
+			v.T = t
+			return literal(v)
+		}
+		return static{T: t}
 	}
 	if e.Op == "/" && t.Int() {
 		if t == LitInt {
@@ -459,7 +484,32 @@ func (f *frame) callStatic(e *Expr) static {
 	case "select":
 		return f.join(e.Args[1:])
 	case "abs":
-		return static{T: plain(f.static(e.Args[0]).T)}
+		return static{T: plain(f.static(e.Args[0]).T.part())}
+	case "re", "im", "conj":
+		t := plain(f.static(e.Args[0]).T)
+		switch {
+		case t.Complex() && e.Name != "conj":
+			t = t.part()
+		case t.Int():
+			t = F64
+		}
+		return static{T: t}
+	case "complex":
+		t := f.join(e.Args).T
+		switch {
+		case t == F32:
+			t = C64
+		case !t.Complex():
+			t = C128
+		}
+		if a, b := f.static(e.Args[0]), f.static(e.Args[len(e.Args)-1]); a.T.literal() && b.T.literal() {
+			z := Value{T: LitComplex, F: a.V.real()}
+			if len(e.Args) == 2 {
+				z.Im = b.V.real()
+			}
+			return static{T: LitComplex, V: z}
+		}
+		return static{T: t}
 	case "min", "max":
 		return f.join(e.Args)
 	}
@@ -478,6 +528,8 @@ func (f *frame) eval(e *Expr) Value {
 		return intValue(e.Int)
 	case "float":
 		return floatValue(e.Float)
+	case "imaginary":
+		return Value{T: C128, Im: e.Float}
 	case "bool":
 		return boolValue(e.Int == 1)
 	case "name":
@@ -501,7 +553,7 @@ func (f *frame) eval(e *Expr) Value {
 		return boolValue(f.eval(e.Args[0]).I == 1 || f.eval(e.Args[1]).I == 1)
 	case "neg":
 		v := f.eval(e.Args[0])
-		return Value{T: v.T, I: wrap(v.T, -v.I), F: -v.F}
+		return Value{T: v.T, I: wrap(v.T, -v.I), F: -v.F, Im: -v.Im}
 	case "~":
 		f.used["body ~"]++
 		v := f.eval(e.Args[0])
@@ -527,6 +579,9 @@ func (f *frame) eval(e *Expr) Value {
 	if bitOps[e.Op] {
 		return bitwise(e.Op, t, f.eval(e.Args[0]), f.eval(e.Args[1]))
 	}
+	if t.Complex() {
+		return f.complexBinary(e, t)
+	}
 	if e.Op == "/" && t.Int() {
 		t = F64 // each by itself: an u64 and an i64 would meet as an i64
 	}
@@ -545,6 +600,19 @@ func (f *frame) eval(e *Expr) Value {
 	return v
 }
 
+// complexBinary evaluates an operator in type t, of complex numbers.
+func (f *frame) complexBinary(e *Expr, t Type) Value {
+	a, b := f.eval(e.Args[0]), f.eval(e.Args[1])
+	f.used["complex body "+e.Op]++
+	switch e.Op {
+	case "==", "!=":
+		return boolValue(compare(e.Op, t, a, b))
+	case "**":
+		return complexPower(convert(plain(t), a), b.I)
+	}
+	return complexArithmetic(e.Op, t, a, b)
+}
+
 // as gives v the type of e.
 func (f *frame) as(e *Expr, v Value) Value {
 	if t := plain(f.static(e).T); t != Bool {
@@ -559,7 +627,7 @@ func (f *frame) fold(e *Expr) Value {
 	var order tally
 	f.rounds(e.Index, e.Over, func() flow {
 		v := convert(t, f.eval(e.Args[0]))
-		if t.Float() {
+		if t.Float() || t.Complex() {
 			order.add(v)
 		}
 		acc = combine(e.Name, acc, v)
@@ -588,6 +656,14 @@ func (f *frame) call(e *Expr) Value {
 			return f.as(e, args[1])
 		}
 		return f.as(e, args[2])
+	case "re", "im", "conj", "complex":
+		f.used["complex body "+e.Name]++
+		return complexCall(e.Name, plain(t), args)
+	case "abs":
+		if args[0].T.Complex() {
+			f.used["complex body abs"]++
+			return complexAbs(args[0])
+		}
 	}
 	for k := range args {
 		args[k] = convert(t, args[k])
@@ -618,4 +694,25 @@ func (f *frame) call(e *Expr) Value {
 		panic(fmt.Sprintf("oracle: function %s", e.Name))
 	}
 	return v
+}
+
+// complexCall calls a function that only complex numbers have, with a result of type t. A real number
+// is a complex one.
+func complexCall(name string, t Type, args []Value) Value {
+	z := args[0]
+	switch name {
+	case "re":
+		if z.T.Complex() {
+			z = Value{T: z.T.part(), F: z.F}
+		}
+	case "im":
+		return Value{T: t, F: z.Im}
+	case "conj":
+		z.Im = -z.Im
+	}
+	if len(args) == 1 {
+		return convert(t, z)
+	}
+	p := t.part()
+	return Value{T: t, F: convert(p, z).F, Im: convert(p, args[1]).F}
 }

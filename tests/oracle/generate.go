@@ -41,7 +41,7 @@ func Generate(seed uint64) *Program {
 		g.addCodelet(g.codelet())
 	}
 	for range 2 + g.IntN(3) {
-		g.try(g.register(g.shape(), g.elemType(), nil))
+		g.try(g.register(g.shape(), g.dataElem(), nil))
 	}
 	for range 10 + g.IntN(30) {
 		if g.statement(); g.m.Err != nil {
@@ -167,13 +167,16 @@ func (g *generator) register(shape Shape, t Type, dims []int) *Stmt {
 		}
 	}
 	if g.chance(50) {
-		d.Reduce = pick(g, "sum", "sum", "prod", "min", "max")
+		d.Reduce = g.reductionOf(t)
 	}
 	return &Stmt{Kind: Register, Name: g.name("d"), Data: d}
 }
 
 // value is a number that an element of type t holds.
 func (g *generator) value(t Type) *Expr {
+	if t.Complex() {
+		return g.smallComplex()
+	}
 	if t.Float() {
 		return pick(g, float(float64(g.IntN(40))/4), float(float64(g.IntN(9))), num(int64(g.IntN(20)-5)))
 	}
@@ -419,7 +422,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 			}
 		}
 		fits := func(p place) bool {
-			if p.shape != o.Shape || o.Generic && known && p.data.Elem != generic && o.Shape != Void || !o.Generic && o.Shape != Void && p.data.Elem != o.Elem {
+			if o.Generic && p.data.Elem.Complex() || p.shape != o.Shape || o.Generic && known && p.data.Elem != generic && o.Shape != Void || !o.Generic && o.Shape != Void && p.data.Elem != o.Elem {
 				return false
 			}
 			if hasLike && strict && !slices.Equal(p.dims, like.dims) {
@@ -498,9 +501,9 @@ func (g *generator) combinesBy(h *handle, how string) bool {
 }
 
 func (g *generator) scalarArg(t Type) *Expr {
-	if t == I64 || t == F64 {
+	if t == I64 || t == F64 || t.Complex() {
 		if g.chance(25) {
-			return g.script(t, 1)
+			return g.script(scalarTypeOf(t), 1)
 		}
 	}
 	if t.Int() && g.chance(60) {

@@ -110,6 +110,9 @@ func (b *bodyMaker) operand(name string, mode Mode) {
 			break
 		}
 	}
+	if !b.generic && o.Shape != Tensor && b.chance(18) { // bodies have no tensors of complex elements
+		o.Elem = pick(b.generator, ComplexElems...)
+	}
 	b.c.Ops = append(b.c.Ops, o)
 	b.f.ops[name] = &operand{Operand: o, mode: mode, elem: o.Elem}
 	b.fresh[name] = mode == W || mode == Scratch
@@ -121,6 +124,9 @@ func (b *bodyMaker) scalar(name string) {
 	switch {
 	case b.generic:
 		o.Generic = slices.ContainsFunc(b.c.Ops, func(p Operand) bool { return p.Generic })
+	case b.hasComplex() && b.chance(30):
+		o.Elem, o.Exact = pick(b.generator, ComplexElems...), b.chance(50)
+		o.Exact = o.Exact || o.Elem == C64
 	case b.chance(30):
 		o.Elem, o.Exact = b.elemType(), true
 	case b.chance(10):
@@ -359,7 +365,7 @@ func (b *bodyMaker) serial(depth int) *Stmt {
 
 // while is a loop that counts, and ends by its count at the latest. Its block has what inner makes.
 func (b *bodyMaker) while(inner func() []*Stmt) []*Stmt {
-	k, acc := b.name("a"), b.let()
+	k, acc := b.name("a"), b.declare(b.number(2))
 	b.f.names[k] = intValue(0)
 	b.lets = append(b.lets, k)
 	cond := op("<", name(k), num(int64(1+b.IntN(4))))
@@ -422,7 +428,15 @@ func (b *bodyMaker) anyShaped() *Operand {
 
 // let declares a name.
 func (b *bodyMaker) let() *Stmt {
-	s := &Stmt{Kind: Let, Name: b.name("a"), Expr: b.number(2)}
+	if b.hasComplex() && b.chance(25) {
+		return b.declare(b.complex(2))
+	}
+	return b.declare(b.number(2))
+}
+
+// declare declares a name for e.
+func (b *bodyMaker) declare(e *Expr) *Stmt {
+	s := &Stmt{Kind: Let, Name: b.name("a"), Expr: e}
 	b.f.names[s.Name] = Value{T: plain(b.f.static(s.Expr).T)}
 	b.lets = append(b.lets, s.Name)
 	return s
@@ -458,7 +472,7 @@ func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
 	s := &Stmt{Kind: Assign, Target: target, Op: "="}
 	if !b.fresh[o.Name] {
 		s.Op = pick(b.generator, "=", "=", "=", "+=", "-=", "*=")
-		if o.Elem.Float() && !o.Generic && b.chance(5) {
+		if (o.Elem.Float() || o.Elem.Complex()) && !o.Generic && b.chance(5) {
 			s.Op = "/="
 		}
 		if o.Elem.Int() && !b.generic && b.chance(20) {
@@ -468,7 +482,7 @@ func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
 			}
 		}
 	}
-	if s.Op == "=" && !b.fresh[o.Name] && b.chance(15) {
+	if s.Op == "=" && !b.fresh[o.Name] && !o.Elem.Complex() && b.chance(15) {
 		s.Expr = fn(pick(b.generator, "min", "max"), target, b.fitting(o, 2))
 		if b.chance(30) {
 			s.Expr = fn(s.Expr.Name, b.fitting(o, 1), s.Expr)
@@ -483,6 +497,9 @@ func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
 func (b *bodyMaker) fitting(o Operand, depth int) *Expr {
 	if b.generic {
 		return b.ofT(o, depth)
+	}
+	if o.Elem.Complex() && b.chance(80) {
+		return b.complex(depth)
 	}
 	e := b.number(depth)
 	if o.Elem.Int() && b.f.static(e).T.Float() {
@@ -632,6 +649,10 @@ func (b *bodyMaker) number(depth int) *Expr {
 		if b.loops < 2 {
 			return b.fold(depth - 1)
 		}
+	case 11:
+		if b.hasComplex() {
+			return b.partOf(b.nonLiteralComplex(depth - 1))
+		}
 	case 10:
 		return fn("sqrt", fn("abs", b.nonLiteral(depth-1)))
 	}
@@ -687,6 +708,8 @@ func (b *bodyMaker) invoke(depth int, results ...string) *Expr {
 			e.Args = append(e.Args, b.integer(depth))
 		case "float":
 			e.Args = append(e.Args, b.number(depth))
+		case "complex":
+			e.Args = append(e.Args, b.anyNumber(depth))
 		default:
 			e.Args = append(e.Args, b.bool(depth))
 		}
@@ -708,8 +731,11 @@ func (b *bodyMaker) nonLiteral(depth int) *Expr {
 func (b *bodyMaker) leaf() *Expr {
 	var list []*Expr
 	for _, o := range b.c.Ops {
-		if b.readable(o) {
+		switch {
+		case b.readable(o) && !o.Elem.Complex():
 			list = append(list, b.load0(o), b.load0(o))
+		case b.readable(o) && (b.deep <= 1 || o.Shape == Variable || b.own[o.Name] != nil):
+			list = append(list, b.partOf(b.load0(o)))
 		}
 		if o.Mode != None && o.Shape.rank() > 0 && b.chance(20) {
 			a := b.IntN(o.Shape.rank())
@@ -717,7 +743,11 @@ func (b *bodyMaker) leaf() *Expr {
 		}
 	}
 	for _, n := range b.lets {
-		list = append(list, name(n))
+		if b.f.names[n].T.Complex() {
+			list = append(list, b.partOf(name(n)))
+		} else {
+			list = append(list, name(n))
+		}
 	}
 	for _, x := range b.indices {
 		list = append(list, name(x.name))
@@ -743,7 +773,22 @@ func (b *bodyMaker) load0(o Operand) *Expr {
 
 // fold folds over a domain.
 func (b *bodyMaker) fold(depth int) *Expr {
-	e := &Expr{Op: "fold", Name: pick(b.generator, "sum", "sum", "prod", "min", "max"), Over: b.smallRange()}
+	e := &Expr{Op: "fold", Name: pick(b.generator, "sum", "sum", "prod", "min", "max")}
+	b.over(e, func() *Expr {
+		body := b.number(depth)
+		if e.Name == "sum" || e.Name == "prod" {
+			if b.f.static(body).T.Float() && b.chance(60) {
+				body = fn("int", body)
+			}
+		}
+		return body
+	})
+	return e
+}
+
+// over gives a fold a domain, and what it folds.
+func (b *bodyMaker) over(e *Expr, body func() *Expr) {
+	e.Over = b.smallRange()
 	n := len(b.indices)
 	one := func(of string, axis int) {
 		i := b.name("f")
@@ -760,16 +805,9 @@ func (b *bodyMaker) fold(depth int) *Expr {
 		one("", 0)
 	}
 	b.loops++
-	body := b.number(depth)
-	if e.Name == "sum" || e.Name == "prod" {
-		if b.f.static(body).T.Float() && b.chance(60) {
-			body = fn("int", body)
-		}
-	}
+	e.Args = []*Expr{body()}
 	b.loops--
-	e.Args = []*Expr{body}
 	b.indices = b.indices[:n]
-	return e
 }
 
 // bool is a condition.
@@ -784,6 +822,10 @@ func (b *bodyMaker) bool(depth int) *Expr {
 			if e := b.invoke(depth-1, "bool"); e != nil {
 				return e
 			}
+		case 3:
+			if b.hasComplex() {
+				return op(pick(b.generator, "==", "!="), b.nonLiteralComplex(depth-1), b.anyNumber(depth-1))
+			}
 		}
 	}
 	for _, o := range b.c.Ops {
@@ -795,100 +837,4 @@ func (b *bodyMaker) bool(depth int) *Expr {
 		return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(0), num(int64(b.IntN(5))))
 	}
 	return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(depth-1), b.number(depth-1))
-}
-
-// contribution makes a body that only contributes to its operand.
-func (b *bodyMaker) contribution() {
-	var o Operand
-	for _, p := range b.c.Ops {
-		if p.Name == "y0" {
-			o = p
-		}
-	}
-	how := pick(b.generator, "sum", "sum", "prod", "min", "max")
-	b.c.Contributes[o.Name] = how
-	if b.chance(25) {
-		b.c.Body = append(b.c.Body, b.let())
-	}
-	for range 1 + b.IntN(2) {
-		b.c.Body = append(b.c.Body, b.contribute(o, how))
-	}
-}
-
-// contribute is a statement, or a loop of them, that contributes to o.
-func (b *bodyMaker) contribute(o Operand, how string) *Stmt {
-	n := len(b.indices)
-	defer func() { b.indices = b.indices[:n] }()
-	switch {
-	case o.Shape != Variable && b.chance(70):
-		s := &Stmt{Kind: Each, Over: &Domain{Of: o.Name}}
-		for a := range o.Shape.rank() {
-			i := b.name("i")
-			b.indices = append(b.indices, axisName{i, o.Name, a})
-			b.f.names[i] = intValue(0)
-			s.Names = append(s.Names, i)
-		}
-		b.own[o.Name] = s.Names
-		s.Body = []*Stmt{b.adds(o, b.ownElem(o.Name), how)}
-		clear(b.own)
-		return s
-	case b.chance(40):
-		s := &Stmt{Kind: For, Names: []string{b.name("j")}, Over: b.smallRange()}
-		x := axisName{name: s.Names[0]}
-		if v := b.anyShaped(); v != nil {
-			x.of, x.axis = v.Name, b.IntN(v.Shape.rank())
-			s.Over = &Domain{Ranges: []Range{{Lo: num(0), Hi: fieldOf(v.Name, fieldNames[v.Shape][x.axis])}}}
-		}
-		b.f.names[x.name] = intValue(0)
-		b.indices = append(b.indices, x)
-		b.loops++
-		s.Body = []*Stmt{b.adds(o, b.anywhere(o, true), how)}
-		b.loops--
-		return s
-	case b.chance(20):
-		return &Stmt{Kind: If, Expr: b.bool(2), Body: []*Stmt{b.adds(o, b.anywhere(o, true), how)}}
-	}
-	return b.adds(o, b.anywhere(o, true), how)
-}
-
-// adds is one contribution to target.
-func (b *bodyMaker) adds(o Operand, target *Expr, how string) *Stmt {
-	s := &Stmt{Kind: Assign, Target: target, Op: "="}
-	e := b.fitting(o, 2)
-	if o.Elem.Float() && !b.generic && b.chance(70) { // an order of sums and products that does not show
-		e = op("/", fn("int", b.number(1)), float(pick(b.generator, 1.0, 2.0, 4.0)))
-		if b.chance(50) {
-			e = b.leaf()
-		}
-	}
-	switch how {
-	case "sum":
-		switch b.IntN(5) {
-		case 0:
-			s.Expr = op("+", target, e)
-		case 1:
-			s.Expr = op("+", e, target)
-		case 2:
-			s.Op, s.Expr = "-=", e
-		default:
-			s.Op, s.Expr = "+=", e
-		}
-	case "prod":
-		switch b.IntN(3) {
-		case 0:
-			s.Expr = op("*", target, e)
-		default:
-			s.Op, s.Expr = "*=", e
-		}
-	default:
-		args := []*Expr{target, e}
-		if b.chance(30) {
-			args = []*Expr{e, target}
-		}
-		s.Expr = fn(how, args...)
-		if b.chance(20) {
-			s.Expr = fn(how, b.fitting(o, 1), s.Expr)
-		}
-	}
-	return s
 }

@@ -24,7 +24,7 @@ func (g *generator) scalarFunc() {
 			m.names[t] = append(m.names[t], s.Name)
 		}
 	}
-	kinds := []string{"int", "int", "float", "float", "bool"}
+	kinds := []string{"int", "int", "float", "float", "complex", "bool"}
 	for range 1 + g.IntN(3) {
 		p := Param{g.name("p"), pick(g, kinds...)}
 		f.Params = append(f.Params, p)
@@ -62,7 +62,7 @@ func (m *funcMaker) declare(t Type, e *Expr) *Stmt {
 
 // stmt makes statements of a function.
 func (m *funcMaker) stmt(f *Func, depth int) []*Stmt {
-	t := pick(m.generator, I64, F64)
+	t := pick(m.generator, I64, I64, F64, F64, C128)
 	switch k := m.IntN(10); {
 	case k < 2 || len(m.vars[t]) == 0:
 		return []*Stmt{m.declare(t, m.expr(t, 2))}
@@ -125,6 +125,9 @@ func (m *funcMaker) expr(t Type, depth int) *Expr {
 		u := pick(g, I64, F64)
 		return op(pick(g, "==", "!=", "<", "<=", ">", ">="), m.leaf(u), m.expr(u, depth-1))
 	}
+	if t == C128 {
+		return m.complex(depth)
+	}
 	if depth <= 0 || g.chance(20) {
 		return m.leaf(t)
 	}
@@ -136,12 +139,14 @@ func (m *funcMaker) expr(t Type, depth int) *Expr {
 		return &Expr{Op: "if", Args: []*Expr{m.expr(Bool, depth-1), x, y}}
 	case k == 2:
 		return &Expr{Op: "neg", Args: []*Expr{x}}
-	case k == 3:
+	case k == 3 && (t == I64 || g.chance(50)):
 		return fn("abs", x)
 	case k == 4:
 		if e := m.scriptCallOf(t, depth-1); e != nil {
 			return e
 		}
+	case k == 3:
+		return fn(pick(g, "re", "im", "abs"), m.expr(C128, depth-1))
 	case k == 5 && t == F64:
 		return fn("float", m.expr(I64, depth-1))
 	case k == 6 && t == F64:
@@ -179,7 +184,10 @@ func (m *funcMaker) leaf(t Type) *Expr {
 	if names := m.names[t]; len(names) > 0 && m.chance(75) {
 		return name(pick(m.generator, names...))
 	}
-	if t == F64 {
+	switch t {
+	case C128:
+		return pick(m.generator, imaginary(1), parts(num(int64(m.IntN(5))), float(0.5)))
+	case F64:
 		return float(pick(m.generator, 0.5, 1.0, 2.0, 3.25))
 	}
 	return num(int64(m.IntN(10)))

@@ -13,7 +13,7 @@ func (g *generator) statement() {
 	deep := len(g.open)
 	switch k := g.IntN(200); {
 	case k < 12:
-		s := g.register(g.shape(), g.elemType(), nil)
+		s := g.register(g.shape(), g.dataElem(), nil)
 		if g.chance(15) {
 			s.Names = append(s.Names, g.name("d"))
 		}
@@ -91,10 +91,13 @@ func (g *generator) numbers(t Type) []string {
 	})
 }
 
-// script is an expression of the script, of type t: I64 or F64.
+// script is an expression of the script, of type t: I64, F64 or C128.
 func (g *generator) script(t Type, depth int) *Expr {
 	if depth <= 0 || g.chance(20) {
 		return g.scriptLeaf(t)
+	}
+	if t == C128 {
+		return g.scriptComplex(depth)
 	}
 	x, y := g.script(t, depth-1), g.script(t, depth-1)
 	switch g.IntN(11) {
@@ -116,6 +119,9 @@ func (g *generator) script(t Type, depth int) *Expr {
 		return &Expr{Op: "if", Args: []*Expr{g.condition(depth - 1), x, y}}
 	case 4:
 		if t == F64 {
+			if g.chance(40) {
+				return fn(pick(g, "re", "im", "abs"), g.script(C128, depth-1))
+			}
 			return pick(g, op("/", x, float(pick(g, 2.0, 4.0, 0.5))), fn("float", g.script(I64, depth-1)))
 		}
 		return pick(g, op("//", x, num(int64(1+g.IntN(5)))), op("%", x, num(int64(1+g.IntN(5)))), fn("int", g.script(F64, depth-1)))
@@ -164,7 +170,7 @@ func (g *generator) scriptLeaf(t Type) *Expr {
 	switch g.IntN(8) {
 	case 0, 1:
 		if p, ok := g.some(func(p place) bool {
-			return p.shape == Variable && p.data.Elem.Float() == (t == F64) && p.hasValue()
+			return p.shape == Variable && scalarTypeOf(p.data.Elem) == t && p.hasValue()
 		}); ok {
 			return &Expr{Op: "value", Ref: p.ref}
 		}
@@ -182,7 +188,10 @@ func (g *generator) scriptLeaf(t Type) *Expr {
 			return &Expr{Op: "field", Name: v, Field: "count"}
 		}
 	}
-	if t == F64 {
+	switch t {
+	case C128:
+		return pick(g, imaginary(float64(g.IntN(5))), parts(float(pick(g, 0.5, 1.0, 2.0)), num(int64(g.IntN(5)))))
+	case F64:
 		return float(pick(g, 0.5, 1.0, 2.0, 3.25, 10.0))
 	}
 	if g.errors && g.chance(5) {
@@ -193,7 +202,7 @@ func (g *generator) scriptLeaf(t Type) *Expr {
 
 // arrayElem is an element of data that the script has acquired; nil: there is none.
 func (g *generator) arrayElem(t Type) *Expr {
-	names := g.arrays(func(h *hold) bool { return h.data.Elem.Float() == (t == F64) })
+	names := g.arrays(func(h *hold) bool { return scalarTypeOf(h.data.Elem) == t })
 	if len(names) == 0 {
 		return nil
 	}
@@ -245,17 +254,20 @@ func (g *generator) condition(depth int) *Expr {
 	case 2:
 		return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(F64, depth-1), g.script(I64, depth-1))
 	}
-	t := pick(g, I64, I64, F64)
+	t := g.numberType()
+	if t == C128 {
+		return op(pick(g, "==", "!="), g.script(t, depth-1), g.script(pick(g, t, F64), depth-1))
+	}
 	return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(t, depth-1), g.script(t, depth-1))
 }
 
 func (g *generator) let() {
-	g.try(&Stmt{Kind: Let, Name: g.name("n"), Expr: g.script(pick(g, I64, I64, F64), 2)})
+	g.try(&Stmt{Kind: Let, Name: g.name("n"), Expr: g.script(g.numberType(), 2)})
 }
 
 // assignName gives a name, or an element of an array, another value.
 func (g *generator) assignName() {
-	t := pick(g, I64, I64, F64)
+	t := g.numberType()
 	s := &Stmt{Kind: Assign, Op: pick(g, "=", "=", "+=", "-=", "*="), Expr: g.script(t, 2)}
 	if t == I64 && g.chance(25) {
 		if s.Op = pick(g, "&=", "|=", "^=", "<<=", ">>="); s.Op[0] == '<' || s.Op[0] == '>' {
@@ -540,12 +552,9 @@ func (g *generator) function() {
 		n := g.name("p")
 		switch v := g.view(); {
 		case g.chance(40):
-			t := pick(g, I64, F64)
-			f.Params = append(f.Params, Param{n, map[Type]string{I64: "int", F64: "float"}[t]})
-			args[n] = Value{T: t, I: 1, F: 0}
-			if t == F64 {
-				args[n] = floatValue(1)
-			}
+			t := g.numberType()
+			f.Params = append(f.Params, Param{n, scalarNames[t]})
+			args[n] = convert(t, intValue(1))
 			refs = append(refs, nil)
 		case v != "" && g.chance(50):
 			x, _ := g.m.names.find(v)
@@ -577,8 +586,8 @@ func (g *generator) function() {
 	f.Body = body
 	switch g.IntN(3) {
 	case 0:
-		t := pick(g, I64, F64)
-		f.Result = map[Type]string{I64: "int", F64: "float"}[t]
+		t := g.numberType()
+		f.Result = scalarNames[t]
 		f.Body = append(f.Body, &Stmt{Kind: Return, Expr: g.script(t, 1)})
 	case 1:
 		// data of the function goes to the caller
@@ -598,7 +607,7 @@ func (g *generator) function() {
 		if refs[k] != nil {
 			s.Args = append(s.Args, Arg{Ref: refs[k]})
 		} else {
-			s.Args = append(s.Args, Arg{Expr: g.script(map[string]Type{"int": I64, "float": F64}[p.Type], 1)})
+			s.Args = append(s.Args, Arg{Expr: g.script(scalarTypes[p.Type], 1)})
 		}
 	}
 	g.result(s, f)
@@ -627,8 +636,8 @@ func (g *generator) call() {
 	s := &Stmt{Kind: Call, Name: f.Name}
 	for _, p := range f.Params {
 		switch p.Type {
-		case "int", "float":
-			s.Args = append(s.Args, Arg{Expr: g.script(map[string]Type{"int": I64, "float": F64}[p.Type], 1)})
+		case "int", "float", "complex":
+			s.Args = append(s.Args, Arg{Expr: g.script(scalarTypes[p.Type], 1)})
 			continue
 		case "bool":
 			s.Args = append(s.Args, Arg{Expr: g.condition(1)})
@@ -767,7 +776,7 @@ func (g *generator) print() {
 		var e *Expr
 		switch g.IntN(8) {
 		case 0:
-			e = g.script(pick(g, I64, F64), 2)
+			e = g.script(g.numberType(), 2)
 		case 1:
 			e = g.condition(1)
 		case 2:

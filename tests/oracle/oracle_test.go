@@ -42,7 +42,7 @@ func TestOnly(t *testing.T) {
 const programs = 200
 
 // TestRandomPrograms holds random programs against the oracle. One that differs is made
-// small and written to testdata.
+// small and written to testdata. With STARPUSH_KERNELS=native all bodies run as machine code.
 func TestRandomPrograms(t *testing.T) {
 	end := time.Now().Add(*soak)
 	n, accepted, tasks := uint64(0), 0, 0
@@ -171,7 +171,7 @@ func features() []string {
 	for s := Variable; s <= Void; s++ {
 		out = append(out, "shape "+s.String())
 	}
-	for _, e := range Elems {
+	for _, e := range slices.Concat(Elems, ComplexElems) {
 		out = append(out, "elem "+e.String())
 	}
 	for _, r := range []string{"sum", "prod", "min", "max", "reducer"} {
@@ -183,6 +183,13 @@ func features() []string {
 	out = append(out, "without order", "mixed types", "script call", "script ~", "body ~", "body while", "body break", "body continue", "body return")
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
+	}
+	out = append(out, "complex REDUX")
+	for _, op := range append(slices.Clone(complexOps), "**", "==", "!=") {
+		out = append(out, "complex script "+op, "complex body "+op)
+	}
+	for _, name := range []string{"complex", "re", "im", "conj", "abs"} {
+		out = append(out, "complex body "+name)
 	}
 	filters := maps.Clone(vocab.Filters)
 	delete(filters, "nonzeros") // of sparse matrices, which the programs do not have

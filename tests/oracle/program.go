@@ -54,7 +54,7 @@ func (s Shape) String() string {
 func (s Shape) rank() int { return int(s) % int(Void) }
 
 // An Operand is one in a signature. A scalar has no mode, and Elem is its type: I64 is
-// written int and F64 float unless Exact is set. Generic stands for T.
+// written int, F64 float and C128 complex unless Exact is set. Generic stands for T.
 type Operand struct {
 	Name    string
 	Mode    Mode
@@ -205,7 +205,7 @@ type Range struct {
 	Closed bool
 }
 
-// An Expr is an expression. Op says which: "int", "float", "bool", "text", "name", "elem"
+// An Expr is an expression. Op says which: "int", "float", "imaginary", "bool", "text", "name", "elem"
 // (Name[Args]), "field" (Name.Field, Ref for parts), "neg", "not", "~", the binary operators,
 // "if", "call" (Name(Args)), "fold" (Name Index in Over { Args[0] }), and in scripts
 // "value", "data" (both of Ref), "gate", "task" (of an insert) and "part".

@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -368,13 +369,18 @@ func (m *Machine) register(name string, s *Stmt) {
 	m.names.order = append(m.names.order, name)
 }
 
+// overflows reports whether x is finite, and no f32 is near it.
+func overflows(x float64) bool { return x-x == 0 && math.IsInf(float64(float32(x)), 0) }
+
 // element is v as an element of type t, with a range check.
 func (m *Machine) element(v Value, t Type, line int) Value {
 	switch {
-	case v.T.Int() && !holdsInt(t, v.I), v.T.Float() && t == F32 && v.F-v.F == 0 && convert(t, v).F-convert(t, v).F != 0:
+	case v.T.Int() && !holdsInt(t, v.I), v.T.Float() && t == F32 && overflows(v.F):
 		m.fail(line, "E0705")
-	case v.T.Float() && t.Int():
-		panic("oracle: a float for an element that is an integer")
+	case v.T.Complex() && t == C64 && (overflows(v.F) || overflows(v.Im)), v.T.Float() && t == C64 && overflows(v.F):
+		m.fail(line, "E0705")
+	case (v.T.Float() || v.T.Complex()) && t.Int(), v.T.Complex() && t.Float():
+		panic("oracle: a number for an element that cannot be that")
 	}
 	return convert(t, v)
 }
@@ -730,6 +736,9 @@ func (m *Machine) note(t *task, s *Stmt) {
 				how = "reducer"
 			}
 			m.Used["reduce "+how]++
+			if u.data.Elem.Complex() {
+				m.Used["complex REDUX"]++
+			}
 			for _, o := range t.uses {
 				if o.mode == R && o.shape != Void && o.data.Elem != u.data.Elem {
 					m.Used["mixed types"]++ // in what is contributed, most likely

@@ -237,6 +237,15 @@ func plainText(text string) string {
 		if w == "-0.0" {
 			words[k] = "0.0"
 		}
+		if z, complex := strings.CutSuffix(w, "i"); complex {
+			if re, ok := strings.CutSuffix(z, "-0.0"); ok {
+				z = re + "+0.0"
+			}
+			if im, ok := strings.CutPrefix(z, "-0.0"); ok {
+				z = "0.0" + im
+			}
+			words[k] = z + "i"
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -335,12 +344,25 @@ func elements(ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
 		return elementsOf[uint64](ctx, h, f)
 	case F32:
 		return elementsOf[float32](ctx, h, f)
+	case C64:
+		return valuesOf(ctx, h, f, func(z complex64) Value { return Value{T: C64, F: float64(real(z)), Im: float64(imag(z))} })
+	case C128:
+		return valuesOf(ctx, h, f, func(z complex128) Value { return Value{T: C128, F: real(z), Im: imag(z)} })
 	}
 	return elementsOf[float64](ctx, h, f)
 }
 
-// elementsOf reads data, the last index fastest.
 func elementsOf[T iface.Real](ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
+	return valuesOf(ctx, h, f, func(x T) Value {
+		if f.Elem.Float() {
+			return Value{T: f.Elem, F: float64(x)}
+		}
+		return Value{T: f.Elem, I: int64(x)}
+	})
+}
+
+// valuesOf reads data, the last index fastest.
+func valuesOf[T lang.Elem](ctx context.Context, h *lang.Handle, f Final, value func(T) Value) ([]Value, error) {
 	a, err := lang.Acquire[T](ctx, h, lang.R)
 	if err != nil {
 		return nil, err
@@ -349,13 +371,7 @@ func elementsOf[T iface.Real](ctx context.Context, h *lang.Handle, f Final) ([]V
 	var out []Value
 	line := func(s []T) {
 		for _, x := range s {
-			v := Value{T: f.Elem}
-			if f.Elem.Float() {
-				v.F = float64(x)
-			} else {
-				v.I = int64(x)
-			}
-			out = append(out, v)
+			out = append(out, value(x))
 		}
 	}
 	switch f.Shape {

@@ -20,6 +20,8 @@ func (m *Machine) eval(e *Expr, line int) any {
 		return intValue(e.Int)
 	case "float":
 		return floatValue(e.Float)
+	case "imaginary":
+		return Value{T: C128, Im: e.Float}
 	case "bool":
 		return boolValue(e.Int == 1)
 	case "text":
@@ -70,7 +72,7 @@ func (m *Machine) eval(e *Expr, line int) any {
 		if v.T == I64 && v.I == math.MinInt64 {
 			m.fail(line, "R0103")
 		}
-		return Value{T: v.T, I: -v.I, F: -v.F}
+		return Value{T: v.T, I: -v.I, F: -v.F, Im: -v.Im}
 	case "~":
 		m.Used["script ~"]++
 		v := m.number(e.Args[0], line)
@@ -94,6 +96,16 @@ func (m *Machine) binary(op string, a, b Value, line int) Value {
 	if bitOps[op] {
 		m.Used["script "+op]++
 		return bitwise(op, I64, a, b)
+	}
+	if a.T.Complex() || b.T.Complex() {
+		m.Used["complex script "+op]++
+		switch op {
+		case "==", "!=":
+			return boolValue(compare(op, C128, a, b))
+		case "**":
+			return complexPower(a, b.I)
+		}
+		return complexArithmetic(op, C128, a, b)
 	}
 	t := a.T
 	if a.T != b.T {
@@ -137,9 +149,11 @@ func fits(op string, a, b int64) bool {
 	return x.IsInt64()
 }
 
-// scalar is an element as the script has it: an int or a float.
+// scalar is an element as the script has it: an int, a float or a complex number.
 func (m *Machine) scalar(v Value, line int) Value {
 	switch {
+	case v.T.Complex():
+		return convert(C128, v)
 	case v.T.Float():
 		return floatValue(v.F)
 	case v.T == U64 && v.I < 0:
@@ -169,7 +183,14 @@ func (m *Machine) builtin(e *Expr, line int) Value {
 			m.fail(line, "R0103")
 		}
 		return truncate(v)
+	case "re", "im":
+		return complexCall(e.Name, F64, args)
+	case "conj", "complex":
+		return complexCall(e.Name, C128, args)
 	case "abs":
+		if v.T.Complex() {
+			return complexAbs(v)
+		}
 		if v.T == I64 && v.I == math.MinInt64 {
 			m.fail(line, "R0103")
 		}
@@ -367,7 +388,7 @@ func (h *handle) text() string {
 // summary is the smallest, the largest and the mean element of a long vector.
 func (h *handle) summary() string {
 	lo, hi := Value{T: h.data.Elem}, Value{T: h.data.Elem}
-	sum, n, any, none := 0.0, 0, false, true
+	sum, imaginary, n, any, none := 0.0, 0.0, 0, false, true
 	var order tally
 	for _, p := range h.places {
 		c := &h.cells[p]
@@ -377,7 +398,8 @@ func (h *handle) summary() string {
 		none = false
 		x := c.real()
 		sum += x
-		order.add(floatValue(x))
+		imaginary += c.Im
+		order.add(Value{T: C128, F: x, Im: c.Im})
 		n++
 		if x != x {
 			continue
@@ -393,12 +415,15 @@ func (h *handle) summary() string {
 	if none {
 		return ""
 	}
-	if !order.exact("sum", F64) {
+	if !order.exact("sum", C128) {
 		panic(undetermined("the mean of a vector, which is rounded"))
 	}
 	bits := 64
-	if h.data.Elem == F32 {
+	if h.data.Elem.part() == F32 {
 		bits = 32
+	}
+	if h.data.Elem.Complex() {
+		return "   mean " + complexText(sum/float64(n), imaginary/float64(n), bits)
 	}
 	if !any {
 		return "   min nan  max nan  mean nan"

@@ -184,6 +184,8 @@ func (o Operand) text() string {
 		elem = "int"
 	case o.Mode == None && o.Elem == F64 && !o.Exact:
 		elem = "float"
+	case o.Mode == None && o.Elem == C128 && !o.Exact:
+		elem = "complex"
 	}
 	switch {
 	case o.Mode == None:
@@ -296,6 +298,8 @@ func (e *Expr) text() string {
 			return "(" + literalText(e.Float) + ")"
 		}
 		return literalText(e.Float)
+	case e.Op == "imaginary":
+		return literalText(e.Float) + "i"
 	case e.Op == "bool":
 		return strconv.FormatBool(e.Int == 1)
 	case e.Op == "text":

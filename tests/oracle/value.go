@@ -13,7 +13,7 @@ import (
 // A Type is the type of a number: of an element, or of a literal that has met no other type.
 type Type uint8
 
-// The element types, bool, and literals. An int is an I64 and a float an F64.
+// The element types, bool, and literals. An int is an I64, a float an F64 and a complex a C128.
 const (
 	I8 Type = iota
 	I16
@@ -25,16 +25,22 @@ const (
 	U64
 	F32
 	F64
+	C64
+	C128
 	Bool
 	LitInt
 	LitFloat
+	LitComplex
 )
 
-// Elems are the types that data may have.
-var Elems = []Type{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+// Elems are the types of real numbers that data may have, and ComplexElems those of complex ones.
+var (
+	Elems        = []Type{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+	ComplexElems = []Type{C64, C128}
+)
 
 func (t Type) String() string {
-	return [...]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "bool", "int literal", "float literal"}[t]
+	return [...]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "c64", "c128", "bool", "int literal", "float literal", "complex literal"}[t]
 }
 
 // Float reports whether t is a type of floats, a literal included.
@@ -43,18 +49,39 @@ func (t Type) Float() bool { return t == F32 || t == F64 || t == LitFloat }
 // Int reports whether t is a type of integers, a literal included.
 func (t Type) Int() bool { return t <= U64 || t == LitInt }
 
+// Complex reports whether t is a type of complex numbers, a literal included.
+func (t Type) Complex() bool { return t == C64 || t == C128 || t == LitComplex }
+
+// part is the type of the parts of complex numbers of type t.
+func (t Type) part() Type {
+	switch t {
+	case C64:
+		return F32
+	case C128:
+		return F64
+	case LitComplex:
+		return LitFloat
+	}
+	return t
+}
+
+// literal reports whether t is the type of a literal.
+func (t Type) literal() bool { return t == LitInt || t == LitFloat || t == LitComplex }
+
 func (t Type) signed() bool { return t <= I64 }
 
 func (t Type) bits() int {
-	return [...]int{8, 16, 32, 64, 8, 16, 32, 64, 32, 64, 1, 64, 64}[t]
+	return [...]int{8, 16, 32, 64, 8, 16, 32, 64, 32, 64, 32, 64, 1, 64, 64, 64}[t]
 }
 
 // A Value is a number or a bool. Integers are in I, unsigned ones of 64 bits as their
-// bits; floats are in F, rounded to their type; a bool is I == 1.
+// bits; floats are in F, rounded to their type; a bool is I == 1. A complex number has its real
+// part in F and its imaginary one in Im.
 type Value struct {
-	T Type
-	I int64
-	F float64
+	T  Type
+	I  int64
+	F  float64
+	Im float64
 }
 
 func intValue(i int64) Value     { return Value{T: I64, I: i} }
@@ -98,7 +125,7 @@ func limits(t Type) (lo, hi int64) {
 // holdsInt reports whether t has i among its values; for floats, whether it goes there at all.
 func holdsInt(t Type, i int64) bool {
 	switch {
-	case t.Float():
+	case t.Float() || t.Complex():
 		return true
 	case t == U64:
 		return i >= 0
@@ -107,10 +134,10 @@ func holdsInt(t Type, i int64) bool {
 	return lo <= i && i <= hi
 }
 
-// real is v as a float of 64 bits.
+// real is v, or its real part, as a float of 64 bits.
 func (v Value) real() float64 {
 	switch {
-	case v.T.Float():
+	case v.T.Float() || v.T.Complex():
 		return v.F
 	case v.T == U64:
 		return float64(uint64(v.I))
@@ -124,6 +151,15 @@ func convert(t Type, v Value) Value {
 	switch {
 	case t == v.T:
 		return v
+	case t.Complex():
+		z := Value{T: t, F: v.F, Im: round(t.part(), v.Im)}
+		if !v.T.Complex() {
+			z.Im = 0
+		} else {
+			v = floatValue(v.F)
+		}
+		z.F = convert(plain(t.part()), v).F
+		return z
 	case t == F32 && v.T.Float():
 		return Value{T: F32, F: float64(float32(v.F))}
 	case t == F32 && v.T == U64:
@@ -132,7 +168,7 @@ func convert(t Type, v Value) Value {
 		return Value{T: F32, F: float64(float32(v.I))} // from the integer at once: one rounding
 	case t == F64:
 		return Value{T: F64, F: v.real()}
-	case v.T.Float():
+	case v.T.Float() || v.T.Complex():
 		panic(fmt.Sprintf("oracle: a %v becomes a %v", v.T, t))
 	}
 	return Value{T: t, I: wrap(t, v.I)}
@@ -164,8 +200,10 @@ type static struct {
 
 // meet is the type in which two operands compute.
 func meet(a, b static) Type {
-	la, lb := a.T == LitInt || a.T == LitFloat, b.T == LitInt || b.T == LitFloat
+	la, lb := a.T.literal(), b.T.literal()
 	switch {
+	case a.T.Complex() || b.T.Complex():
+		return meetComplex(a, b)
 	case la && lb:
 		if a.T == LitFloat || b.T == LitFloat {
 			return LitFloat
@@ -197,6 +235,30 @@ func meet(a, b static) Type {
 	return b.T
 }
 
+// meetComplex is meet where a or b is complex. The parts meet; a literal fits with both of its parts.
+func meetComplex(a, b static) Type {
+	if a.T.literal() && b.T.literal() {
+		return LitComplex
+	}
+	if a.T.literal() {
+		a, b = b, a
+	}
+	parts := []static{{T: b.T.part(), V: b.V}}
+	switch {
+	case b.T == LitComplex:
+		parts[0].V = floatValue(b.V.F)
+		parts = append(parts, static{T: LitFloat, V: floatValue(b.V.Im)})
+	case !b.T.literal():
+		parts[0].V = Value{}
+	}
+	for _, p := range parts {
+		if meet(static{T: a.T.part()}, p) != F32 {
+			return C128
+		}
+	}
+	return C64
+}
+
 // plain is the type of a value of static type t in a name: literals become int and float.
 func plain(t Type) Type {
 	switch t {
@@ -204,6 +266,8 @@ func plain(t Type) Type {
 		return I64
 	case LitFloat:
 		return F64
+	case LitComplex:
+		return C128
 	}
 	return t
 }
@@ -264,6 +328,88 @@ func arithmetic(op string, t Type, a, b Value) (v Value, ok bool) {
 	return Value{T: t, I: wrap(t, z)}, true
 }
 
+// complexArithmetic computes a op b in type t, of complex numbers. A real number is added to the real
+// part alone, and multiplies and divides both parts.
+func complexArithmetic(op string, t Type, a, b Value) Value {
+	p := plain(t.part())
+	r := func(x float64) float64 { return round(p, x) }
+	aReal, bReal := !a.T.Complex(), !b.T.Complex()
+	a, b = convert(plain(t), a), convert(plain(t), b)
+	z := Value{T: plain(t)}
+	switch op {
+	case "+":
+		z.F, z.Im = r(a.F+b.F), r(a.Im+b.Im)
+		if bReal {
+			z.Im = a.Im
+		} else if aReal {
+			z.Im = b.Im
+		}
+	case "-":
+		z.F, z.Im = r(a.F-b.F), r(a.Im-b.Im)
+		if aReal {
+			z.Im = -b.Im
+		} else if bReal {
+			z.Im = a.Im
+		}
+	case "*":
+		switch {
+		case aReal:
+			z.F, z.Im = r(a.F*b.F), r(a.F*b.Im)
+		case bReal:
+			z.F, z.Im = r(a.F*b.F), r(a.Im*b.F)
+		default:
+			z.F, z.Im = r(r(a.F*b.F)-r(a.Im*b.Im)), r(r(a.F*b.Im)+r(a.Im*b.F))
+		}
+	case "/":
+		if bReal {
+			z.F, z.Im = r(a.F/b.F), r(a.Im/b.F)
+			break
+		}
+		if math.Abs(b.Im) > math.Abs(b.F) { // both times -i
+			a.F, a.Im, b.F, b.Im = a.Im, -a.F, b.Im, -b.F
+		}
+		q := r(b.Im / b.F)
+		den := r(b.F + r(b.Im*q))
+		z.F, z.Im = r(r(a.F+r(a.Im*q))/den), r(r(a.Im-r(a.F*q))/den)
+	default:
+		panic("oracle: complex numbers have no operator " + op)
+	}
+	return z
+}
+
+// complexPower is z ** n: squares, multiplied from the lowest bit of n on.
+func complexPower(z Value, n int64) Value {
+	one := Value{T: z.T, F: 1}
+	out, some := one, false
+	for m := max(n, -n); m > 0; m >>= 1 {
+		if m&1 == 1 {
+			if out = complexArithmetic("*", z.T, out, z); !some {
+				out, some = z, true
+			}
+		}
+		if m > 1 {
+			z = complexArithmetic("*", z.T, z, z)
+		}
+	}
+	if n < 0 {
+		out = complexArithmetic("/", z.T, one, out)
+	}
+	return out
+}
+
+// complexAbs is the larger absolute value m of the parts, times the root of 1 + (n/m)**2 with the
+// smaller one.
+func complexAbs(z Value) Value {
+	p := plain(z.T.part())
+	r := func(x float64) float64 { return round(p, x) }
+	m, n := max(math.Abs(z.F), math.Abs(z.Im)), min(math.Abs(z.F), math.Abs(z.Im))
+	if m != 0 && !math.IsInf(m, 0) {
+		q := r(n / m)
+		m = r(m * r(math.Sqrt(r(1+r(q*q)))))
+	}
+	return Value{T: p, F: m}
+}
+
 // bitwise computes a op b, where op is & | ^ << or >>, in integer type t. The count of a shift is a
 // number of any integer type: one that is negative or not below the width of t shifts all bits out.
 func bitwise(op string, t Type, a, b Value) Value {
@@ -306,7 +452,7 @@ func round(t Type, x float64) float64 {
 	if t == F32 {
 		return float64(float32(x))
 	}
-	return x
+	return x // also of a literal
 }
 
 // floatMod is x % y, with the sign of y.
@@ -350,8 +496,8 @@ func compare(op string, t Type, a, b Value) bool {
 		a, b = convert(plain(t), a), convert(plain(t), b)
 	}
 	equal := a.I == b.I
-	if a.T.Float() {
-		equal = a.F == b.F
+	if a.T.Float() || a.T.Complex() {
+		equal = a.F == b.F && a.Im == b.Im
 	}
 	switch op {
 	case "==":
@@ -390,7 +536,7 @@ func neutral(op string, t Type) Value {
 		if t.Int() {
 			v.F = 0
 		} else {
-			v.I = 0
+			v.I = 0 // and the imaginary part is 0
 		}
 	case op == "min" && t.Float():
 		v.F = math.Inf(1)
@@ -411,9 +557,15 @@ func neutral(op string, t Type) Value {
 func combine(op string, a, b Value) Value {
 	switch op {
 	case "sum":
+		if a.T.Complex() {
+			return complexArithmetic("+", a.T, a, b)
+		}
 		v, _ := arithmetic("+", a.T, a, b)
 		return v
 	case "prod":
+		if a.T.Complex() {
+			return complexArithmetic("*", a.T, a, b)
+		}
 		v, _ := arithmetic("*", a.T, a, b)
 		return v
 	}
@@ -427,9 +579,21 @@ type tally struct {
 	bits      int       // that the product needs
 	low       int       // exponent of the last bit of any
 	any, bad  bool
+
+	imaginary *tally  // of the imaginary parts of complex numbers
+	norm      float64 // and of their product: a bound of the integers that parts are multiples by
 }
 
 func (c *tally) add(v Value) {
+	if v.T.Complex() {
+		if c.imaginary == nil {
+			c.imaginary, c.norm = &tally{}, 1
+		}
+		c.imaginary.add(floatValue(v.Im))
+		low := lastBit(v.F, v.Im)
+		c.norm *= max(1, math.Ldexp(math.Abs(v.F)+math.Abs(v.Im), -low))
+		v = floatValue(v.F)
+	}
 	x := math.Abs(v.F)
 	if x == 0 || math.IsInf(x, 0) || x != x {
 		c.bad = c.bad || x != 0 // an infinity is safe in a sum alone; both are rare enough to leave out
@@ -450,11 +614,41 @@ func (c *tally) add(v Value) {
 	}
 }
 
+// mantissa is how many bits the numbers of a type of floats have.
+func (t Type) mantissa() int {
+	if t == F32 {
+		return 24
+	}
+	return 53
+}
+
+// lastBit is the lower exponent of the last bits of x and y; 0 if both are 0.
+func lastBit(x, y float64) int {
+	low, any := 0, false
+	for _, v := range []float64{x, y} {
+		if v == 0 || v-v != 0 {
+			continue
+		}
+		f := new(big.Float).SetFloat64(v)
+		if e := f.MantExp(nil) - int(f.MinPrec()); !any || e < low {
+			low, any = e, true
+		}
+	}
+	return low
+}
+
 // exact reports whether op over what was added is the same in every order, in type t.
 func (c *tally) exact(op string, t Type) bool {
-	mantissa, top, bottom := 53, 1023, -1022
+	mantissa, top, bottom := t.mantissa(), 1023, -1022
 	if t == F32 {
-		mantissa, top, bottom = 24, 127, -126
+		top, bottom = 127, -126
+	}
+	if t.Complex() && c.imaginary != nil {
+		// No part of a partial product has more bits than the product of the norms.
+		if op == "prod" {
+			return !c.bad && !c.imaginary.bad && c.norm <= math.Ldexp(1, plain(t.part()).mantissa())
+		}
+		return c.exact(op, t.part()) && c.imaginary.exact(op, t.part())
 	}
 	switch {
 	case op == "min" || op == "max" || t.Int() || !c.any && !c.bad:
@@ -471,7 +665,8 @@ func (c *tally) exact(op string, t Type) bool {
 
 // same reports whether a and b are the same number; all NaNs are, and both zeros.
 func same(a, b Value) bool {
-	return a.T == b.T && a.I == b.I && (a.F == b.F || a.F != a.F && b.F != b.F)
+	part := func(x, y float64) bool { return x == y || x != x && y != y }
+	return a.T == b.T && a.I == b.I && part(a.F, b.F) && part(a.Im, b.Im)
 }
 
 // text is how print shows v.
@@ -483,8 +678,19 @@ func (v Value) text() string {
 		return strconv.FormatUint(uint64(v.I), 10)
 	case F32, F64, LitFloat:
 		return floatText(v.F, v.T.bits())
+	case C64, C128, LitComplex:
+		return complexText(v.F, v.Im, v.T.bits())
 	}
 	return strconv.FormatInt(v.I, 10)
+}
+
+// complexText is a complex number as 1.5-2.0i.
+func complexText(re, im float64, bits int) string {
+	sign := "+"
+	if strings.HasPrefix(floatText(im, bits), "-") {
+		sign = ""
+	}
+	return floatText(re, bits) + sign + floatText(im, bits) + "i"
 }
 
 // floatText has the fewest digits that read back the same, with a point.

@@ -232,8 +232,8 @@ func (m *Machine) enter(f *Func, s *Stmt) {
 	for k, a := range s.Args {
 		if a.Ref == nil {
 			v := m.number(a.Expr, s.Line)
-			if f.Params[k].Type == "float" {
-				v = convert(F64, v)
+			if t := scalarTypes[f.Params[k].Type]; t == F64 || t == C128 {
+				v = convert(t, v)
 			}
 			names[f.Params[k].Name] = v
 			continue
@@ -252,8 +252,8 @@ func (m *Machine) enter(f *Func, s *Stmt) {
 		defer func() { m.names = here }()
 		m.block(f.Body, names)
 	}()
-	if v, ok := m.result.(Value); ok && f.Result == "float" {
-		m.result = convert(F64, v)
+	if v, ok := m.result.(Value); ok && (f.Result == "float" || f.Result == "complex") {
+		m.result = convert(scalarTypes[f.Result], v)
 	}
 }
 

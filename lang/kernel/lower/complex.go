@@ -264,10 +264,20 @@ func literalArith(op ir.Op, x, y *ir.Expr, at syntax.Span) *ir.Expr {
 	v, w := complex(a.Float, b.Float), complex(c.Float, d.Float)
 	xReal, yReal := !x.Type.IsComplex(), !y.Type.IsComplex()
 	switch op {
-	case ir.OpAdd:
-		v += w
-	case ir.OpSub:
-		v -= w
+	case ir.OpAdd, ir.OpSub:
+		re, im := real(v)+real(w), imag(v)+imag(w)
+		if op == ir.OpSub {
+			re, im = real(v)-real(w), imag(v)-imag(w)
+		}
+		switch {
+		case yReal:
+			im = imag(v)
+		case xReal && op == ir.OpSub:
+			im = -imag(w)
+		case xReal:
+			im = imag(w)
+		}
+		v = complex(re, im)
 	case ir.OpMul:
 		switch {
 		case xReal:
