@@ -2,7 +2,11 @@ package format
 
 // Where numbers of text files go: the elements of a buffer, or a growing list.
 
-import "github.com/starpush/starpush/datamgr/iface"
+import (
+	"math/cmplx"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
 
 // cells are the elements of a buffer seen as a matrix.
 type cells interface {
@@ -100,7 +104,11 @@ func sum[T iface.Real](a, b T) (s T, ok bool) {
 // sumComplex is sum for complex types.
 func sumComplex[T complex64 | complex128](a, b T) (s T, ok bool) {
 	s = a + b
-	return s, s-s == 0 || a-a != 0 || b-b != 0
+	return s, finite(s) || !finite(a) || !finite(b)
+}
+
+func finite[T complex64 | complex128](x T) bool {
+	return !cmplx.IsInf(complex128(x)) && !cmplx.IsNaN(complex128(x))
 }
 
 func (c *cellsOf[T]) holds(v num) bool {

@@ -49,6 +49,9 @@ func LoadSparse(fsys fs.FS, name string, elem iface.Elem, to Layout) (*Sparse, e
 		return nil, &Error{File: name, Err: err}
 	}
 	m := &mtx{t: newText(f), elem: elem}
+	if i, err := f.Stat(); err == nil && i.Mode().IsRegular() {
+		m.size = i.Size()
+	}
 	out, err := m.sparse(to)
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -74,6 +77,7 @@ func (m *mtx) sparse(to Layout) (*Sparse, error) {
 		return nil, ErrMost
 	}
 	all := newEntries(m.elem, most)
+	all.grow(min(m.entries(), most))
 	if err := m.read(all); err != nil {
 		if all.full() {
 			return nil, ErrMost
@@ -107,7 +111,8 @@ const manyLines = 1 << 24
 // entries are those of a sparse matrix.
 type entries interface {
 	cells
-	full() bool // add refused an entry because there were too many
+	grow(n int64) // makes room for n more entries
+	full() bool   // add refused an entry because there were too many
 	pack(rows, cols int, to Layout) (*Sparse, error)
 	addSparse(s *iface.SparseStructure, val *iface.Buffer)
 	addDense(b *iface.Buffer)
@@ -174,6 +179,10 @@ func (e *entriesOf[T]) add(i, j int, v num) bool {
 func (e *entriesOf[T]) holds(v num) bool {
 	_, ok := e.of(v)
 	return ok
+}
+
+func (e *entriesOf[T]) grow(n int64) {
+	e.row, e.col, e.val = slices.Grow(e.row, int(n)), slices.Grow(e.col, int(n)), slices.Grow(e.val, int(n))
 }
 
 func (e *entriesOf[T]) full() bool { return e.over }
@@ -311,26 +320,30 @@ func (e *entriesOf[T]) Swap(i, j int) {
 	e.val[i], e.val[j] = e.val[j], e.val[i]
 }
 
-// order sorts e.col and e.val by lines, which say where each entry belongs, then by columns. It returns
-// where each line begins.
+// order sorts e.col and e.val by lines, which say where each entry belongs, then by columns, and adds up
+// those of one place. It returns where each line begins. It works in the memory of the entries: line is
+// not kept.
 func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, error) {
-	ptr := make([]int64, lines+1)
+	ptr := make([]int64, lines+2)
 	for _, i := range line {
-		ptr[i+1]++
+		ptr[i+2]++
 	}
 	for i := range lines {
-		ptr[i+1] += ptr[i]
+		ptr[i+2] += ptr[i+1]
 	}
 	if e.inOrder() {
-		return ptr, nil
+		return ptr[1:], nil
 	}
-	col, val := make([]int32, len(e.col)), make([]T, len(e.val))
-	next := append([]int64(nil), ptr[:lines]...)
-	for k, i := range line {
-		at := next[i]
-		next[i]++
-		col[at], val[at] = e.col[k], e.val[k]
+	if len(line) > math.MaxInt32 {
+		to := make([]int64, len(line))
+		places(to, line, ptr[1:])
+		permute(to, e.col, e.val)
+	} else {
+		places(line, line, ptr[1:])
+		permute(line, e.col, e.val)
 	}
+	ptr = ptr[:lines+1] // places moved each offset to the next line's
+	col, val := e.col, e.val
 	n := int64(0) // entries that are kept
 	for i := range lines {
 		lo, hi := ptr[i], ptr[i+1]
@@ -354,8 +367,28 @@ func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, er
 		}
 	}
 	ptr[lines] = n
-	e.row, e.col, e.val = nil, col[:n], val[:n]
+	e.row, e.col, e.val = nil, col[:n:n], val[:n:n]
 	return ptr, nil
+}
+
+// places sets to[k] to the place of entry k in the order of lines, in which entries of one line keep their
+// order. next has the place of each line's first entry, and then that after its last.
+func places[I int32 | int64](to []I, line []int32, next []int64) {
+	for k, i := range line {
+		to[k] = I(next[i])
+		next[i]++
+	}
+}
+
+// permute moves entry k to the place to[k], and changes to.
+func permute[I int32 | int64, T any](to []I, col []int32, val []T) {
+	for k := range to {
+		for p := to[k]; int(p) != k; p = to[k] {
+			to[k], to[p] = to[p], p
+			col[k], col[p] = col[p], col[k]
+			val[k], val[p] = val[p], val[k]
+		}
+	}
 }
 
 // inOrder reports whether the entries are by lines and then by what crosses them already, each place once.

@@ -3,7 +3,11 @@ package format
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -188,6 +192,58 @@ func TestSparseStructure(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q\nwant %q", c.got, c.want)
+		}
+	}
+}
+
+// TestSparseOrder reads entries in a random order, several in one place: their sum is that of the order in
+// the file, which another order would round otherwise. Lines are written in every way that the format allows.
+func TestSparseOrder(t *testing.T) {
+	blank := []string{" ", "\t", "  ", " \t "}
+	end := []string{"\n", "\r\n", " \n", "\n\n", "\n% a comment\n"}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		rows, cols, n := 1+r.IntN(20), 1+r.IntN(20), r.IntN(200)
+		want := make([]float32, rows*cols)
+		var text strings.Builder
+		for k := range n {
+			i, j, v := r.IntN(rows), r.IntN(cols), float32(r.NormFloat64())*float32(math.Pow(10, float64(r.IntN(9))))
+			want[i*cols+j] += v
+			if r.IntN(8) == 0 {
+				text.WriteString(blank[r.IntN(len(blank))])
+			}
+			fmt.Fprintf(&text, "%0*d%s%0*d%s", 1+r.IntN(12), i+1, blank[r.IntN(len(blank))], 1+r.IntN(3), j+1, blank[r.IntN(len(blank))])
+			text.WriteString(strconv.FormatFloat(float64(v), "egf"[r.IntN(3)], -1, 32))
+			if k < n-1 || r.IntN(2) == 0 {
+				text.WriteString(end[r.IntN(len(end))])
+			}
+		}
+		fsys := newFS("x.mtx", fmt.Sprintf("%scoordinate real general\n%d %d %d\n%s", banner, rows, cols, n, text.String()))
+		for _, l := range layouts {
+			m, err := LoadSparse(fsys, "x.mtx", iface.F32, l)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text.String())
+			}
+			if got := dense(t, m, rows, cols); !slices.Equal(got, want) {
+				t.Fatalf("seed %d as %s: %v, want %v\n%s", seed, l.Format.Name, got, want, text.String())
+			}
+		}
+	}
+}
+
+func BenchmarkLoadSparse(b *testing.B) {
+	const n = 1 << 16
+	text := fmt.Appendf(nil, "%scoordinate real general\n%d %d %d\n", banner, n, n, 3*n)
+	for j := range n {
+		for d := range 3 {
+			text = fmt.Appendf(text, "%d %d %g\n", (j+d*7919)%n+1, j+1, float64(j+d)/1000)
+		}
+	}
+	fsys := newFS("x.mtx", string(text))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := LoadSparse(fsys, "x.mtx", iface.F64, layouts[0]); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
