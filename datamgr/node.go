@@ -141,6 +141,17 @@ func (n *node) makeRoom() bool {
 	return done
 }
 
+// MakeRoom evicts idle instances from a bounded node until bytes of its memory are free, or none is left
+// that can go. It returns how many are free then.
+func (g *Registry) MakeRoom(node int, bytes int64) int64 {
+	n := g.nodes[node]
+	n.enter()
+	defer n.leave()
+	for n.room() < bytes && n.makeRoom() {
+	}
+	return n.room()
+}
+
 // trim evicts idle instances from main memory while objects that have grown take more than there is.
 // If it is not the caller's turn, the goroutine that looks for room does that.
 func (n *node) trim() {

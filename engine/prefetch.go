@@ -470,19 +470,39 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 // device's memory that gave back. It is a hint: it changes no value. Errors are
 // those of WontUse, *NoNodeError, and *ModeError for main memory.
 func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
-	if err := j.rt.checkNode(node); err != nil {
+	if err := j.rt.checkEvictable(node); err != nil {
 		return 0, err
-	}
-	if rt := j.rt; node == 0 && !rt.limited {
-		return 0, &ModeError{Other: -1, Message: "data cannot be evicted from main memory: name the node of a device"}
-	} else if rt.limited && node == rt.diskNode {
-		return 0, &ModeError{Other: -1, Message: "data cannot be evicted from the disk: name main memory or the node of a device"}
 	}
 	h, err = j.hinted(h, false)
 	if err != nil || h == nil {
 		return 0, err
 	}
 	return j.rt.reg.Evict(h, node), nil
+}
+
+// MakeRoom evicts data that no task uses from a memory node until that number of bytes is free, or
+// nothing can go any more, and returns how many are free then. Values without another copy are saved first.
+// Data that was said to be of no use for a while goes first, as when a task needs the room. It waits while
+// tasks wait for room there. Errors: *NoNodeError, and *ModeError for main memory and the disk where
+// nothing is evicted from them.
+func (rt *Runtime) MakeRoom(node int, bytes int64) (free int64, err error) {
+	if err := rt.checkEvictable(node); err != nil {
+		return 0, err
+	}
+	return rt.reg.MakeRoom(node, bytes), nil
+}
+
+func (rt *Runtime) checkEvictable(node int) error {
+	if err := rt.checkNode(node); err != nil {
+		return err
+	}
+	switch {
+	case node == 0 && !rt.limited:
+		return &ModeError{Other: -1, Message: "data cannot be evicted from main memory: name the node of a device"}
+	case rt.limited && node == rt.diskNode:
+		return &ModeError{Other: -1, Message: "data cannot be evicted from the disk: name main memory or the node of a device"}
+	}
+	return nil
 }
 
 // Allocate asks for memory for h on a memory node before a task uses it there: room

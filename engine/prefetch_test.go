@@ -178,6 +178,49 @@ func TestDiscardableGoesFirst(t *testing.T) {
 	must(t, j.Wait(context.Background()))
 }
 
+// TestMakeRoom: idle data leaves a device until there is room, and values that were only there are kept.
+func TestMakeRoom(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1000, 1)})
+	gate := j.NewGate()
+	var all [3][]int64
+	var hs [3]*datamgr.Handle
+	for i := range hs {
+		all[i] = make([]int64, 30)
+		hs[i] = ints(t, rt, all[i])
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: hs[i], Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	must(t, j.Wait(context.Background()))
+	for _, c := range []struct{ ask, least int64 }{{0, 280}, {-1, 280}, {280, 280}, {300, 520}, {521, 760}, {5000, 1000}} {
+		free, err := rt.MakeRoom(1, c.ask)
+		if err != nil || free != c.least || free != 1000-rt.Nodes()[1].Allocated {
+			t.Errorf("room for %d: %d free, %v; want %d", c.ask, free, err, c.least)
+		}
+	}
+	for i := range hs {
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: hs[i], Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: hs[0], Mode: iface.RW}}, Workers: []int{1}, After: []Dependency{gate}}))
+	gate.Open()
+	must(t, j.Wait(context.Background()))
+	for i := range hs {
+		must(t, j.Unregister(hs[i]))
+	}
+	must(t, j.Wait(context.Background()))
+	for i, x := range all {
+		if want := []int64{3, 2, 2}[i]; slices.ContainsFunc(x, func(v int64) bool { return v != want }) {
+			t.Errorf("data %d: %v, want %d everywhere", i, x, want)
+		}
+	}
+	var none *NoNodeError
+	if _, err := rt.MakeRoom(2, 1); !errors.As(err, &none) {
+		t.Errorf("on no node: %v", err)
+	}
+	var mode *ModeError
+	if _, err := rt.MakeRoom(0, 1); !errors.As(err, &mode) {
+		t.Errorf("in main memory: %v", err)
+	}
+}
+
 // TestAllocate: memory for data is allocated before a task writes it, if some is free.
 func TestAllocate(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
