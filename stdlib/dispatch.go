@@ -26,7 +26,7 @@ func floats(f32, f64 kernel) kernel {
 }
 
 // bySize makes a kernel that moves elements without looking at them.
-func bySize(one, two, four, eight kernel) kernel {
+func bySize(one, two, four, eight, sixteen kernel) kernel {
 	return func(k operands) error {
 		switch e := k.Buffer(0).Elem; e.Size() {
 		case 1:
@@ -37,6 +37,8 @@ func bySize(one, two, four, eight kernel) kernel {
 			return four(k)
 		case 8:
 			return eight(k)
+		case 16:
+			return sixteen(k)
 		default:
 			return fmt.Errorf("no implementation for elements of type %v", e)
 		}

@@ -94,6 +94,9 @@ func (e *entry) parse() {
 			if !ok {
 				panic("stdlib: scalar type " + typ + " in " + e.signature)
 			}
+			if typ == "T" && slices.Contains(e.elems, iface.C128) {
+				kind = iface.ComplexScalar
+			}
 			e.declared = append(e.declared, engine.ArgType{Name: name, Kind: kind})
 			continue
 		}
@@ -146,8 +149,11 @@ func (e entry) build() *engine.Codelet {
 	}
 	if e.flops != nil {
 		c.Flops = func(ops []iface.Desc, args []iface.Scalar) float64 {
-			s := shapes{e: &e, ops: ops, args: args}
-			return e.flops(s)
+			n := e.flops(shapes{e: &e, ops: ops, args: args})
+			if ops[0].Elem.IsComplex() {
+				n *= 4 // a product of complex numbers and a sum are 8 operations on floats
+			}
+			return n
 		}
 	}
 	return c
@@ -183,17 +189,24 @@ func (e *entry) check(ops []iface.Desc, args []iface.Scalar) error {
 				Help: "codelet " + e.signature}
 		}
 	}
+	s := shapes{e: e, ops: ops, args: args}
+	if first >= 0 && !ops[first].Elem.IsComplex() {
+		for i := range args {
+			if args[i].Kind() == iface.ComplexScalar {
+				return s.badArg(e.args[i], "computes with elements of type %v, and `%s` is a complex number", ops[first].Elem, e.args[i])
+			}
+		}
+	}
 	if e.shape == nil {
 		return nil
 	}
-	s := shapes{e: e, ops: ops, args: args}
 	return e.shape(s)
 }
 
 func typeOf(d *iface.Desc) string { return fmt.Sprintf("%v[%v]", d.Kind, d.Elem) }
 
 func oneOf(elems []iface.Elem) string {
-	if len(elems) == len(iface.RealElems) {
+	if slices.Equal(elems, iface.RealElems) {
 		return "real numbers"
 	}
 	var names []string

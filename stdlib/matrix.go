@@ -22,8 +22,9 @@ func matrix[T iface.Go](k operands, i int) mat[T] {
 	return mat[T]{b.Dim[0], b.Dim[1], ld, a}
 }
 
+// trans is for real elements, which are their own conjugates.
 func trans(k operands, i int) blas.Trans {
-	if k.Arg(i).Str() == "t" {
+	if t := k.Arg(i).Str(); t == "t" || t == "c" {
 		return blas.Transposed
 	}
 	return blas.NoTrans

@@ -16,7 +16,7 @@ type shapes struct {
 	args []iface.Scalar
 }
 
-// flag is a string argument with two values.
+// flag is a string argument with two values, or three.
 type flag uint8
 
 const (
@@ -31,17 +31,21 @@ const (
 var flagInfo = [numFlags]struct {
 	name          string
 	first, second string // the default, and the other value
+	third         string // like second; the conjugate of it for complex elements
 	meaning       string
 }{
-	side: {"side", "l", "r", "`\"l\"` puts A on the left, `\"r\"` on the right"},
-	uplo: {"uplo", "l", "u", "`\"l\"` is the lower triangle, `\"u\"` the upper"},
-	ta:   {"ta", "n", "t", "`\"n\"` takes A as it is, `\"t\"` transposed"},
-	tb:   {"tb", "n", "t", "`\"n\"` takes B as it is, `\"t\"` transposed"},
-	diag: {"diag", "n", "u", "`\"n\"` reads the diagonal, `\"u\"` takes it to be ones"},
+	side: {"side", "l", "r", "", "`\"l\"` puts A on the left, `\"r\"` on the right"},
+	uplo: {"uplo", "l", "u", "", "`\"l\"` is the lower triangle, `\"u\"` the upper"},
+	ta:   {"ta", "n", "t", "c", "`\"n\"` takes A as it is, `\"t\"` transposed, `\"c\"` conjugate transposed"},
+	tb:   {"tb", "n", "t", "c", "`\"n\"` takes B as it is, `\"t\"` transposed, `\"c\"` conjugate transposed"},
+	diag: {"diag", "n", "u", "", "`\"n\"` reads the diagonal, `\"u\"` takes it to be ones"},
 }
 
-// set says whether a flag has its second value.
-func (s *shapes) set(f flag) bool { return s.args[s.e.flagArg[f]].Str() == flagInfo[f].second }
+// set says whether a flag has another value than its first.
+func (s *shapes) set(f flag) bool {
+	v := s.args[s.e.flagArg[f]].Str()
+	return v != "" && (v == flagInfo[f].second || v == flagInfo[f].third)
+}
 
 // flags checks all string arguments.
 func (s *shapes) flags() error {
@@ -50,9 +54,13 @@ func (s *shapes) flags() error {
 			continue
 		}
 		i := &flagInfo[f]
-		if got := s.args[s.e.flagArg[f]].Str(); got != i.first && got != i.second {
+		if got := s.args[s.e.flagArg[f]].Str(); got != i.first && !s.set(f) {
+			must := fmt.Sprintf("%q or %q", i.first, i.second)
+			if i.third != "" {
+				must = fmt.Sprintf("%q, %q or %q", i.first, i.second, i.third)
+			}
 			return &engine.ShapeError{Arg: i.name, Help: i.meaning,
-				Message: fmt.Sprintf("`%s` of `%s` is %q, and must be %q or %q", i.name, s.e.name, got, i.first, i.second)}
+				Message: fmt.Sprintf("`%s` of `%s` is %q, and must be %s", i.name, s.e.name, got, must)}
 		}
 	}
 	return nil
@@ -255,6 +263,13 @@ func syrkShape(s shapes) error {
 	}
 	r, _ := s.turned(ta)
 	return s.result(1, s.ops[0].Dim[r], s.ops[0].Dim[r])
+}
+
+func herkShape(s shapes) error {
+	if s.args[s.e.flagArg[ta]].Str() == "t" {
+		return s.badArg("ta", "needs `ta` to be %q or %q, and got %q: use \"c\" for the conjugate transposed", "n", "c", "t")
+	}
+	return syrkShape(s)
 }
 
 func potrfShape(s shapes) error { return first(s.flags(), s.square(0)) }

@@ -47,7 +47,7 @@ func TestShapeErrors(t *testing.T) {
 		{"gemm", bufs(m(2, 3), m(3, 4), m(4, 2)), gemmArgs, engine.ShapeError{
 			Message: "the result of `gemm` is 2 x 4, and `C` has size 4 x 2", Operands: []int{2}, Details: []string{"4 x 2"}}},
 		{"gemm", bufs(m(2, 3), m(3, 4), m(2, 4)), []iface.Scalar{num(1), num(1), str("N"), str("n")}, engine.ShapeError{
-			Message: "`ta` of `gemm` is \"N\", and must be \"n\" or \"t\"", Arg: "ta", Help: "`\"n\"` takes A as it is, `\"t\"` transposed"}},
+			Message: "`ta` of `gemm` is \"N\", and must be \"n\", \"t\" or \"c\"", Arg: "ta", Help: "`\"n\"` takes A as it is, `\"t\"` transposed, `\"c\"` conjugate transposed"}},
 		{"gemv", bufs(m(2, 3), v(2), v(3)), []iface.Scalar{num(1), num(1), str("n")}, engine.ShapeError{
 			Message: "the inner sizes of `gemv` differ: 3 and 2", Operands: []int{0, 1}, Details: []string{"2 x 3", "2 elements"},
 			Help: "A.cols must equal x.n; did you mean `ta = \"t\"`?"}},
@@ -90,7 +90,7 @@ func TestShapeErrors(t *testing.T) {
 			Message: "`axpy` needs one element type, and got f32 and f64", Operands: []int{0, 1}, Details: []string{"vector[f32], so T is f32", "vector[f64]"},
 			Help: "codelet axpy(alpha: T, x: R dense[T], y: RW dense[T])"}},
 		{"scal", bufs(ints), []iface.Scalar{num(1)}, engine.ShapeError{
-			Message: "`scal` computes with f32 or f64, and `x` has elements of type i32", Operands: []int{0}, Details: []string{"vector[i32]"}}},
+			Message: "`scal` computes with f32 or f64 or c64 or c128, and `x` has elements of type i32", Operands: []int{0}, Details: []string{"vector[i32]"}}},
 		{"dot", bufs(v(2), v(2), v(1)), nil, engine.ShapeError{
 			Message: "`acc` of `dot` is a variable, and got a vector", Operands: []int{2}, Details: []string{"vector[f64]"},
 			Help: "codelet dot(x: R vector[T], y: R vector[T], acc: RW variable[T])"}},

@@ -66,6 +66,9 @@ var modules = sync.OnceValue(func() map[string]*engine.Module {
 				}
 				c.On[arch] = impls
 			}
+			for arch, impls := range c.On {
+				c.On[arch] = realOnly(c.Name, arch, impls)
+			}
 			of.Codelets = append(of.Codelets, c)
 		}
 	}

@@ -11,7 +11,7 @@ var floatElems = []iface.Elem{iface.F32, iface.F64}
 const (
 	sideDoc  = ` side = "l" has A on the left, "r" on the right.`
 	uploDoc  = ` uplo = "l" is the lower triangle, "u" the upper.`
-	transDoc = ` op(A) is A for ta = "n", transposed(A) for "t".`
+	transDoc = ` op(A) is A for ta = "n", transposed(A) for "t", its conjugate for "c".`
 	tbDoc    = ` op(B) likewise, by tb.`
 	diagDoc  = ` diag = "u" takes the diagonal for ones.`
 )
@@ -23,39 +23,47 @@ var table = []module{
 		{
 			signature: "fill(x: W dense[T], value: T)",
 			doc:       "x = value, for every element of a vector or matrix.",
-			kernel: byElem{fill[int8], fill[int16], fill[int32], fill[int64],
-				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0),
+			elems:     iface.Elems,
+			kernel: orComplex(byElem{fill[int8], fill[int16], fill[int32], fill[int64],
+				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0), fillComplex[complex64], fillComplex[complex128]),
 		},
 		{
 			signature: "copy(x: R dense[T], y: W dense[T])",
 			doc:       "y = x, for two vectors or two matrices of one size.",
-			shape:     sameSizes,
-			kernel:    bySize(copyElems[uint8], copyElems[uint16], copyElems[uint32], copyElems[uint64]),
+			elems:     iface.Elems, shape: sameSizes,
+			kernel: bySize(copyElems[uint8], copyElems[uint16], copyElems[uint32], copyElems[uint64], copyElems[complex128]),
 		},
 		{
 			signature: "swap(x: RW dense[T], y: RW dense[T])",
 			doc:       "Exchanges the contents of two vectors or two matrices of one size.",
-			shape:     sameSizes,
-			kernel:    bySize(swapElems[uint8], swapElems[uint16], swapElems[uint32], swapElems[uint64]),
+			elems:     iface.Elems, shape: sameSizes,
+			kernel: bySize(swapElems[uint8], swapElems[uint16], swapElems[uint32], swapElems[uint64], swapElems[complex128]),
 		},
 		{
 			signature: "scal(alpha: T, x: RW dense[T])",
 			doc:       "x = alpha * x.",
-			elems:     floatElems, kernel: floats(scal[float32], scal[float64]),
+			elems:     numberElems, kernel: floatsOrComplex(scal[float32], scal[float64], scalComplex[complex64], scalComplex[complex128]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "axpy(alpha: T, x: R dense[T], y: RW dense[T])",
 			doc:       "y = alpha * x + y.",
 			fold:      "sum",
-			elems:     floatElems, shape: sameSizes, kernel: floats(axpy[float32], axpy[float64]),
+			elems:     numberElems, shape: sameSizes, kernel: floatsOrComplex(axpy[float32], axpy[float64], axpyComplex[complex64], axpyComplex[complex128]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "dot(x: R vector[T], y: R vector[T], acc: RW variable[T])",
-			doc:       "acc = acc + the sum of x[i] * y[i]; takes REDUX.",
+			doc:       "acc = acc + the sum of x[i] * y[i]; takes REDUX. dotc takes the conjugate of x.",
 			fold:      "sum",
-			elems:     floatElems, shape: sameSizes, kernel: floats(dot[float32], dot[float64]),
+			elems:     numberElems, shape: sameSizes, kernel: floatsOrComplex(dot[float32], dot[float64], dotu[complex64], dotu[complex128]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "dotc(x: R vector[T], y: R vector[T], acc: RW variable[T])",
+			doc:       "acc = acc + the sum of conj(x[i]) * y[i]; takes REDUX.",
+			fold:      "sum",
+			elems:     complexElems, shape: sameSizes, kernel: complexOnly(dotc[complex64], dotc[complex128]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
@@ -67,15 +75,15 @@ var table = []module{
 		},
 		{
 			signature: "nrm2sq(x: R vector[T], acc: RW variable[T])",
-			doc:       "acc = acc + the sum of x[i] * x[i]; takes REDUX.",
+			doc:       "acc = acc + the sum of abs(x[i]) ** 2; takes REDUX.",
 			fold:      "sum",
-			elems:     floatElems, kernel: floats(nrm2sq[float32], nrm2sq[float64]),
+			elems:     numberElems, kernel: floatsOrComplex(nrm2sq[float32], nrm2sq[float64], nrm2sqComplex[complex64], nrm2sqComplex[complex128]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "nrm2(x: R vector[T], out: W variable[T])",
 			doc:       "out = the Euclidean norm of x, without overflow in between.",
-			elems:     floatElems, kernel: floats(nrm2[float32], nrm2[float64]),
+			elems:     numberElems, kernel: floatsOrComplex(nrm2[float32], nrm2[float64], nrm2Complex[complex64], nrm2Complex[complex128]),
 			flops:  func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 			bodies: bodiesOf(blasBodies, "nrm2"),
 		},
@@ -89,7 +97,7 @@ var table = []module{
 			signature: "gemv(A: R matrix[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1, ta: string = \"n\")",
 			doc:       "y = alpha * op(A) * x + beta * y." + transDoc,
 			fold:      "sum",
-			elems:     floatElems, shape: gemvShape, kernel: floats(gemv[float32], gemv[float64]),
+			elems:     numberElems, shape: gemvShape, kernel: floatsOrComplex(gemv[float32], gemv[float64], gemvComplex[complex64], gemvComplex[complex128]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
@@ -102,14 +110,14 @@ var table = []module{
 		{
 			signature: "trsv(A: R matrix[T], x: RW vector[T], uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
 			doc:       "Solves op(A) * x = b for a triangular A; x holds b before." + uploDoc + transDoc + diagDoc,
-			elems:     floatElems, shape: trsvShape, kernel: floats(trsv[float32], trsv[float64]),
+			elems:     numberElems, shape: trsvShape, kernel: floatsOrComplex(trsv[float32], trsv[float64], trsvComplex[complex64], trsvComplex[complex128]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "gemm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, ta: string = \"n\", tb: string = \"n\")",
 			doc:       "C = alpha * op(A) * op(B) + beta * C." + transDoc + tbDoc,
 			fold:      "sum",
-			elems:     floatElems, shape: gemmShape, kernel: floats(gemm[float32], gemm[float64]),
+			elems:     numberElems, shape: gemmShape, kernel: floatsOrComplex(gemm[float32], gemm[float64], gemmComplex[complex64], gemmComplex[complex128]),
 			flops: func(s shapes) float64 {
 				_, inner := s.turned(ta)
 				return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[inner])
@@ -130,6 +138,13 @@ var table = []module{
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) * float64(s.ops[1].Dim[0]+1) },
 		},
 		{
+			signature: "herk(A: R matrix[T], C: RW matrix[T], alpha: float = 1.0, beta: float = 1.0, uplo: string = \"l\", ta: string = \"n\")",
+			doc:       "C = alpha * A * conjugate transposed(A) + beta * C for a Hermitian C, one triangle of it; ta = \"c\" takes A conjugate transposed." + uploDoc,
+			fold:      "sum",
+			elems:     complexElems, shape: herkShape, kernel: complexOnly(herk[complex64], herk[complex128]),
+			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) * float64(s.ops[1].Dim[0]+1) },
+		},
+		{
 			signature: "trmm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
 			doc:       "B = alpha * op(A) * B, or B * op(A), for a triangular A." + sideDoc + uploDoc + transDoc + diagDoc,
 			elems:     floatElems, shape: sideShape, kernel: floats(trmm[float32], trmm[float64]),
@@ -138,13 +153,13 @@ var table = []module{
 		{
 			signature: "trsm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
 			doc:       "Solves op(A) * X = alpha * B, or X * op(A), for a triangular A; X replaces B." + sideDoc + uploDoc + transDoc + diagDoc,
-			elems:     floatElems, shape: sideShape, kernel: floats(trsm[float32], trsm[float64]),
+			elems:     numberElems, shape: sideShape, kernel: floatsOrComplex(trsm[float32], trsm[float64], trsmComplex[complex64], trsmComplex[complex128]),
 			flops: func(s shapes) float64 { return float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
 		},
 		{
 			signature: "potrf(A: RW matrix[T], uplo: string = \"l\")",
-			doc:       "Cholesky factorisation of a symmetric positive definite A: L * transposed(L), or transposed(U) * U, in one triangle." + uploDoc,
-			elems:     floatElems, shape: potrfShape, kernel: floats(potrf[float32], potrf[float64]),
+			doc:       "Cholesky factorisation of a positive definite A, symmetric or Hermitian: L * op(L), or op(U) * U, in one triangle; op is the conjugate transposed." + uploDoc,
+			elems:     numberElems, shape: potrfShape, kernel: floatsOrComplex(potrf[float32], potrf[float64], potrfComplex[complex64], potrfComplex[complex128]),
 			flops: func(s shapes) float64 { n := float64(s.ops[0].Dim[0]); return n * n * n / 3 },
 		},
 		{
@@ -166,8 +181,8 @@ var table = []module{
 		{
 			signature: "transpose(A: R matrix[T], B: W matrix[T])",
 			doc:       "B = transposed(A).",
-			shape:     transposeShape,
-			kernel:    bySize(transpose[uint8], transpose[uint16], transpose[uint32], transpose[uint64]),
+			elems:     iface.Elems, shape: transposeShape,
+			kernel: bySize(transpose[uint8], transpose[uint16], transpose[uint32], transpose[uint64], transpose[complex128]),
 		},
 	}},
 	{name: "std/reduce", doc: "Numbers about vectors and matrices, added to what is there, so that they take REDUX.", codelets: []entry{

@@ -18,14 +18,15 @@
 // has. Kernels are functions of modules, which are compiled from PTX when they
 // are loaded.
 //
-// 21 of the 31 codelets of std/blas, std/reduce and std/random have kernels here:
+// 21 of the 33 codelets of std/blas, std/reduce and std/random have kernels here:
 // asum, axpy, copy, dot, fill, gemm, gemv, ger, getrf_nopiv, getrs_nopiv, nrm2sq,
 // potrf, scal, swap, symm, syrk, transpose, trmm, trsm, trsv and uniform. 9 more run as
 // bodies of codelets of scripts: argmax, count, iamax, max, min, normal, nrm2, prod and
-// sum. histogram runs on CPU workers. The kernels are in kernels/*.cu; clang compiled
-// them to the PTX that is embedded in the program. gemm, syrk, trsm and potrf, and what
-// is made of them, use cuBLAS and cuSOLVER instead where the machine has them: they are
-// loaded at run time, from the folders in STARPUSH_CUDA_LIBS first.
+// sum. dotc, herk and histogram run on CPU workers, and so do all tasks with complex elements.
+// The kernels are in kernels/*.cu; clang compiled them to the PTX that is embedded in the
+// program. gemm, syrk, trsm and potrf, and what is made of them, use cuBLAS and cuSOLVER
+// instead where the machine has them: they are loaded at run time, from the folders in
+// STARPUSH_CUDA_LIBS first.
 //
 // Results after which a context is of no use, such as an illegal address, make all
 // that is done with the device an *accel.LostError from then on. Other failures are

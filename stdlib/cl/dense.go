@@ -111,7 +111,7 @@ func gemv(s *opencl.Stream, k Operands) error {
 		return scaled(s, "gemv", y, beta)
 	}
 	args := []any{int64(a.Dim[0]), int64(a.Dim[1]), buf(a), matrixStep(a), buf(x), buf(y), value(a.Elem, alpha), value(a.Elem, beta)}
-	if k.Arg(2).Str() == "t" {
+	if k.Arg(2).Str() != "n" {
 		f, err := find(s, "gemv", denseText, "gemv_cols", a.Elem)
 		if err != nil {
 			return err

@@ -52,9 +52,9 @@ func (m mat) t() mat {
 	return m
 }
 
-// op is m, or transposed(m) for "t".
+// op is m, or transposed(m) for "t" and "c".
 func (m mat) op(flag iface.Scalar) mat {
-	if flag.Str() == "t" {
+	if flag.Str() != "n" {
 		return m.t()
 	}
 	return m
@@ -159,7 +159,7 @@ func sided(a triangle, b mat, flag iface.Scalar) (triangle, mat) {
 
 func triangular(k Operands, i int, uplo, ta, diag iface.Scalar) triangle {
 	a := triangle{matrix(k.Buffer(i)), uplo.Str() == "u", diag.Str() == "u"}
-	if ta.Str() == "t" {
+	if ta.Str() != "n" {
 		return a.t()
 	}
 	return a

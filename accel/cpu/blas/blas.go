@@ -1,5 +1,6 @@
 // Package blas computes dense linear algebra on main memory: the routines of
-// BLAS, and the Cholesky and LU factorisations, for float32 and float64.
+// BLAS, and the Cholesky and LU factorisations, for float32 and float64; a part of
+// them for complex64 and complex128.
 //
 // Matrices are row-major: element (i, j) of a matrix a with leading dimension
 // lda is a[i*lda+j], and lda is at least the number of columns. Vectors are
@@ -36,10 +37,11 @@ const (
 // Trans says whether a matrix is used as it is or transposed.
 type Trans uint8
 
-// The uses of a matrix.
+// The uses of a matrix. ConjTransposed is for ComplexRoutines.
 const (
 	NoTrans Trans = iota
 	Transposed
+	ConjTransposed
 )
 
 // Diag says whether the diagonal of a triangular matrix is taken to be ones.
@@ -56,6 +58,8 @@ type Provider interface {
 	Name() string // for reports: "gonum", "OpenBLAS 0.3.21 …"
 	Float32() Routines[float32]
 	Float64() Routines[float64]
+	Complex64() ComplexRoutines[complex64]
+	Complex128() ComplexRoutines[complex128]
 }
 
 // Routines are the routines for one element type, with the meaning of BLAS and

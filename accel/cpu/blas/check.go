@@ -29,7 +29,7 @@ func checkSame(n, m int) {
 
 // turned returns the sizes of the matrix that op takes to one of rows×cols.
 func turned(t Trans, rows, cols int) (int, int) {
-	if t == Transposed {
+	if t != NoTrans {
 		return cols, rows
 	}
 	return rows, cols
@@ -42,25 +42,25 @@ func order(s Side, m, n int) int {
 	return m
 }
 
-func checkGemv[T Float](ta Trans, m, n int, a []T, lda int, x, y []T) {
+func checkGemv[T any](ta Trans, m, n int, a []T, lda int, x, y []T) {
 	checkMatrix("A", m, n, lda, len(a))
 	ny, nx := turned(ta, m, n)
 	checkVector("x", nx, len(x))
 	checkVector("y", ny, len(y))
 }
 
-func checkGer[T Float](m, n int, x, y, a []T, lda int) {
+func checkGer[T any](m, n int, x, y, a []T, lda int) {
 	checkMatrix("A", m, n, lda, len(a))
 	checkVector("x", m, len(x))
 	checkVector("y", n, len(y))
 }
 
-func checkTrsv[T Float](n int, a []T, lda int, x []T) {
+func checkTrsv[T any](n int, a []T, lda int, x []T) {
 	checkMatrix("A", n, n, lda, len(a))
 	checkVector("x", n, len(x))
 }
 
-func checkGemm[T Float](ta, tb Trans, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func checkGemm[T any](ta, tb Trans, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	r, s := turned(ta, m, k)
 	checkMatrix("A", r, s, lda, len(a))
 	r, s = turned(tb, k, n)
@@ -68,20 +68,20 @@ func checkGemm[T Float](ta, tb Trans, m, n, k int, a []T, lda int, b []T, ldb in
 	checkMatrix("C", m, n, ldc, len(c))
 }
 
-func checkSymm[T Float](side Side, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func checkSymm[T any](side Side, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	k := order(side, m, n)
 	checkMatrix("A", k, k, lda, len(a))
 	checkMatrix("B", m, n, ldb, len(b))
 	checkMatrix("C", m, n, ldc, len(c))
 }
 
-func checkSyrk[T Float](ta Trans, n, k int, a []T, lda int, c []T, ldc int) {
+func checkSyrk[T any](ta Trans, n, k int, a []T, lda int, c []T, ldc int) {
 	r, s := turned(ta, n, k)
 	checkMatrix("A", r, s, lda, len(a))
 	checkMatrix("C", n, n, ldc, len(c))
 }
 
-func checkTriangle[T Float](side Side, m, n int, a []T, lda int, b []T, ldb int) {
+func checkTriangle[T any](side Side, m, n int, a []T, lda int, b []T, ldb int) {
 	k := order(side, m, n)
 	checkMatrix("A", k, k, lda, len(a))
 	checkMatrix("B", m, n, ldb, len(b))

@@ -106,7 +106,7 @@ func (g *gonumRoutines[T]) Gemv(ta Trans, m, n int, alpha T, a []T, lda int, x [
 }
 
 // scaled computes y = beta·y without reading y when beta is 0.
-func scaled[T Float](y []T, beta T) {
+func scaled[T Float | Complex](y []T, beta T) {
 	if beta == 1 {
 		return
 	}
@@ -120,7 +120,7 @@ func scaled[T Float](y []T, beta T) {
 }
 
 // scaledMatrix is scaled for each row of an m×n matrix.
-func scaledMatrix[T Float](m, n int, beta T, c []T, ldc int) {
+func scaledMatrix[T Float | Complex](m, n int, beta T, c []T, ldc int) {
 	for i := range m {
 		scaled(c[i*ldc:][:n], beta)
 	}
@@ -282,8 +282,11 @@ func (g *gonumRoutines[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
 }
 
 func gTrans(t Trans) blas.Transpose {
-	if t == Transposed {
+	switch t {
+	case Transposed:
 		return blas.Trans
+	case ConjTransposed:
+		return blas.ConjTrans
 	}
 	return blas.NoTrans
 }

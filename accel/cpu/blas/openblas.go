@@ -60,11 +60,16 @@ type library struct {
 	name string
 	f32  *libRoutines[float32]
 	f64  *libRoutines[float64]
+	c64  ComplexRoutines[complex64]
+	c128 ComplexRoutines[complex128]
 }
 
 func (l *library) Name() string               { return l.name }
 func (l *library) Float32() Routines[float32] { return l.f32 }
 func (l *library) Float64() Routines[float64] { return l.f64 }
+
+func (l *library) Complex64() ComplexRoutines[complex64]   { return l.c64 }
+func (l *library) Complex128() ComplexRoutines[complex128] { return l.c128 }
 
 func newLibrary(path string, handle uintptr) (*library, error) {
 	l := &library{name: path}
@@ -85,6 +90,7 @@ func newLibrary(path string, handle uintptr) (*library, error) {
 	if l.f64, err = newRoutines(handle, "d", slots, gonum64); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	l.c64, l.c128 = newComplex(handle, "c", slots, gonumC64), newComplex(handle, "z", slots, gonumC128)
 	core := coreName(handle)
 	l.f64.cuts = core == "SkylakeX" || core == "Cooperlake" // the same kernels, as far as f64 goes
 	if l.f64.cuts || core == "SapphireRapids" {
