@@ -235,7 +235,8 @@ func (rt *Runtime) newPolicy() error {
 		rt.policy = &inOrder{}
 		return nil
 	}
-	m := rt.machine()
+	rt.sched = rt.machine()
+	m := rt.sched
 	if o.NewPolicy != nil && !o.Sequential {
 		rt.makePolicy = func() sched.Policy { return o.NewPolicy(m) }
 		if rt.policy = rt.makePolicy(); rt.policy == nil {
@@ -292,6 +293,12 @@ func (rt *Runtime) machine() sched.Machine {
 	if rt.nodes > 1 {
 		m.Missing = func(it *sched.Item, w int) int64 { return rt.missing(itemTask(it), w) }
 		m.Transfer = func(it *sched.Item, w int) float64 { return rt.transfer(itemTask(it), w) }
+	}
+	m.Bundle = func(it *sched.Item) *sched.Bundle {
+		if sp := itemTask(it).special(); sp != nil {
+			return sp.Bundle
+		}
+		return nil
 	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
 	m.Wake = rt.parking.wakeAny

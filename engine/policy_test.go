@@ -170,3 +170,52 @@ func TestMachineKnowsTasks(t *testing.T) {
 	must(t, j.Close())
 	must(t, rt.Close())
 }
+
+// choices notes which worker the policy chose for each task.
+type choices struct {
+	mu sync.Mutex
+	to map[int64]int
+}
+
+func (*choices) TaskEvent(*Event) {}
+
+func (l *choices) ChoiceEvent(e *ChoiceEvent) {
+	l.mu.Lock()
+	l.to[e.ID] = e.Worker
+	l.mu.Unlock()
+}
+
+// TestBundle: tasks of a bundle are placed on one memory node, that where all of them together are cheapest.
+func TestBundle(t *testing.T) {
+	seconds := func(c *perf.Call) float64 { // the first alone is faster on the CPU
+		if c.Arch == "cpu" {
+			return []float64{1, 9, 9}[c.Args[0].Int()]
+		}
+		return 2
+	}
+	c := &Codelet{Name: "inc", CPU: incs.CPU, Model: &perf.Model{Kind: perf.PerArch, Cost: seconds}}
+	devices := late(1<<20, 1, 1)
+	for _, bundled := range []bool{false, true} {
+		for _, policy := range []string{"dm", "dmda", "dmdas"} {
+			rt, j := start(t, Options{Workers: 1, Devices: devices, Policy: policy})
+			l := &choices{to: map[int64]int{}}
+			must(t, rt.Listen(l))
+			gate := j.NewGate()
+			var o TaskOptions
+			if bundled {
+				o.Bundle = new(Bundle)
+			}
+			for k := range 3 {
+				_, err := j.SubmitWith(&TaskSpec{Codelet: c, Args: []iface.Scalar{iface.Int(int64(k))}, After: []Dependency{gate},
+					Operands: []Operand{{Handle: ints(t, rt, make([]int64, 4)), Mode: iface.RW}}}, o)
+				must(t, err)
+			}
+			gate.Open()
+			must(t, j.Wait(context.Background()))
+			together := l.to[1] == l.to[2] && l.to[2] == l.to[3]
+			if len(l.to) != 3 || together != bundled || (l.to[1] == 0) == bundled {
+				t.Errorf("%s, in a bundle %v: workers %v", policy, bundled, l.to)
+			}
+		}
+	}
+}

@@ -70,12 +70,16 @@ func (sp *taskOptions) attach(sub datamgr.Submission, t *task, s *TaskSpec) (wai
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}
+	rt := t.job.rt
 	waits = 1
 	if sp.Tag != nil && sp.Tag.carry(sub, t, sp.Repeat != nil) {
 		waits++
 	}
 	if sp.Place != 0 && sp.enterSequence(sub, t, s.Workers[0]) {
 		waits++
+	}
+	if sp.Bundle != nil && !rt.opt.Sequential {
+		sp.Bundle.Add(&rt.sched, &t.Item)
 	}
 	return waits
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // TaskSpec describes one task. Submit copies what it needs, so a caller may use
@@ -101,6 +102,9 @@ type TaskOptions struct {
 	// those with places 1 to n-1 have run, or will not, also those that are
 	// submitted later. So no place can be left out, and none taken twice. 0: none.
 	Place int64
+	// Bundle is the group of tasks that the task belongs to, which policies that weigh costs
+	// place as one; nil: none. It is of use for tasks that share data.
+	Bundle *Bundle
 	// Tag is notified when the task has ended, and makes it wait for what the
 	// tag depends on. Any number of tasks may carry one tag.
 	Tag *Tag
@@ -119,6 +123,10 @@ type TaskOptions struct {
 	// repeating. Nil: the task does not repeat.
 	Repeat func(t *Task) bool
 }
+
+// Bundle is a group of tasks of one runtime that are placed as one; see sched.Bundle. The
+// zero value is an empty bundle: new(Bundle) makes one.
+type Bundle = sched.Bundle
 
 // Traits are uncommon properties of a codelet.
 type Traits struct {

@@ -42,6 +42,7 @@ type Runtime struct {
 	host                *sched.Set          // the CPU workers, if there are others
 	policy              sched.Policy        // of jobs without a share
 	makePolicy          func() sched.Policy // another one
+	sched               sched.Machine       // that policies schedule for
 	sharer              sched.Sharer        // policy, if it keeps items for workers
 	workers             []*worker
 	standIns            atomic.Pointer[[]*worker] // see TaskContext.GiveWay

@@ -103,6 +103,8 @@ func (p *dm) Push(it *Item, from int) int {
 			p.predict(it, w, &of[p.of[w]])
 		}
 	}
+	b := p.m.Bundle(it)
+	node := p.nodeFor(it, b)
 	now := p.m.Now()
 	key := it.Priority
 	if !p.kind.sorted {
@@ -110,7 +112,10 @@ func (p *dm) Push(it *Item, from int) int {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.chooseLocked(it, from, of, now)
+	w, learning := p.chooseLocked(it, node, b, from, of, now)
+	if b != nil && !learning {
+		b.place(p.m.Workers[w].Node)
+	}
 	if tell := p.m.Explain(); tell != nil {
 		p.explainLocked(tell, it, w, of, now)
 	}
@@ -130,7 +135,7 @@ func (p *dm) Push(it *Item, from int) int {
 	}
 	if x.items() > 1 && !p.mu.idle[w] { // perhaps another worker would take it at once
 		for v, idle := range p.mu.idle {
-			if idle && it.Allows(v) && p.willingLocked(v, w, &e, x.length, now) {
+			if idle && p.allows(it, node, v) && p.willingLocked(v, w, &e, x.length, now) {
 				w = v
 				break
 			}
@@ -143,14 +148,15 @@ func (p *dm) Push(it *Item, from int) int {
 // chooseLocked chooses the worker for an item. While nothing is known about it
 // on some worker, it goes to such a worker, to that with the least to do: so the
 // models learn about all of them. Otherwise the lowest cost wins. Between equals
-// the worker that released the item comes first: its cache may hold the data.
-func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int {
+// the worker that released the item comes first: its cache may hold the data. The
+// first item of the bundle b, which may be nil, counts as much as all of them.
+func (p *dm) chooseLocked(it *Item, node int, b *Bundle, from int, of []prediction, now float64) (best int, learning bool) {
 	n, first := len(p.m.Workers), max(from, 0)
-	least, leastLoad, learning := -1, 0.0, false
+	least, leastLoad := -1, 0.0
 	soonest := -1.0
 	for i := range n {
 		w := (first + i) % n
-		if !it.Allows(w) {
+		if !p.allows(it, node, w) {
 			continue
 		}
 		pr, x := &of[p.of[w]], &p.mu.workers[w]
@@ -164,16 +170,26 @@ func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int 
 		}
 	}
 	if learning {
-		return least
+		return least, true
 	}
-	best, lowest := -1, 0.0
+	if node != anyNode {
+		b = nil // it was placed
+	}
+	lowest := 0.0
+	best = -1
 	for i := range n {
 		w := (first + i) % n
-		if !it.Allows(w) {
+		if !p.allows(it, node, w) {
 			continue
 		}
 		pr := &of[p.of[w]]
-		cost := p.mu.workers[w].end(now) + pr.length - soonest
+		length := pr.length
+		if b != nil {
+			if all, known := b.expected(w); known {
+				length = max(length, all)
+			}
+		}
+		cost := p.mu.workers[w].end(now) + length - soonest
 		if p.kind.data {
 			cost = p.alpha*cost + p.beta*pr.transfer + p.gamma*pr.energy
 		}
@@ -181,7 +197,30 @@ func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int 
 			best, lowest = w, cost
 		}
 	}
-	return best
+	return best, false
+}
+
+// nodeFor returns the memory node of the bundle b of it, if it has one and a worker of that node may run it, and
+// anyNode else.
+func (p *dm) nodeFor(it *Item, b *Bundle) int {
+	if b == nil {
+		return anyNode
+	}
+	if node, placed := b.where(); placed {
+		for w := range p.m.Workers {
+			if p.allows(it, node, w) {
+				return node
+			}
+		}
+	}
+	return anyNode
+}
+
+const anyNode = -1
+
+// allows reports whether worker w may run it and is one of node.
+func (p *dm) allows(it *Item, node, w int) bool {
+	return it.Allows(w) && (node == anyNode || p.m.Workers[w].Node == node)
 }
 
 // willingLocked reports whether the idle worker u should take e from v; v would end e

@@ -229,3 +229,45 @@ func TestDMOddPredictions(t *testing.T) {
 		}
 	}
 }
+
+// TestBundle: the items of a bundle go to one memory node, to that where all together are expected to end first.
+func TestBundle(t *testing.T) {
+	workers := []Worker{{}, {}, {Arch: "gpu", Node: 1}, {Arch: "gpu", Node: 2}}
+	exec := [][]float64{{1, 1, 2, 2}, {9, 9, 3, 3}, {9, 9, 4, 4}} // the first alone is faster on CPUs
+	place := func(policy string, bundle func(order int64) *Bundle, only map[int64]*Set) (nodes []int) {
+		m := newWorld(workers...)
+		m.Bundle = func(it *Item) *Bundle { return bundle(it.Order) }
+		var items []*Item
+		for i, e := range exec {
+			n := int64(i + 1)
+			m.exec[n] = e
+			it := &Item{Order: n, Allowed: only[n]}
+			items = append(items, it)
+			if b := bundle(n); b != nil {
+				b.Add(&m.Machine, it)
+			}
+		}
+		p := m.policy(t, policy)
+		for _, it := range items {
+			nodes = append(nodes, workers[p.Push(it, Outside)].Node)
+		}
+		return nodes
+	}
+	for _, policy := range []string{"dm", "dmda", "dmdap", "dmdar", "dmdas"} {
+		if got := place(policy, func(int64) *Bundle { return nil }, nil); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Errorf("%s, no bundle: nodes %v", policy, got)
+		}
+		b := &Bundle{}
+		if got := place(policy, func(int64) *Bundle { return b }, nil); !slices.Equal(got, []int{1, 1, 1}) {
+			t.Errorf("%s, a bundle: nodes %v", policy, got)
+		}
+		b = &Bundle{}
+		if got := place(policy, func(int64) *Bundle { return b }, map[int64]*Set{2: NewSet(0, 3)}); got[1] != 2 || got[0] != got[2] {
+			t.Errorf("%s, one that may not run there: nodes %v", policy, got)
+		}
+		two := [2]Bundle{}
+		if got := place(policy, func(n int64) *Bundle { return &two[n/3] }, nil); got[0] != got[1] {
+			t.Errorf("%s, two bundles: nodes %v", policy, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package sched
 
 import (
 	"math"
+	"sync"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type Machine struct {
 	// about equally long, relative to other kinds, on any worker. The result
 	// can be compared. Default: all are of kind nil.
 	Kind func(it *Item) any
+	// Bundle returns the bundle of the item, nil for none. Default: none.
+	Bundle func(it *Item) *Bundle
 	// Explain returns the function that receives the reasons why the policy gives items
 	// to workers, nil while there is no listener. It is called under the policy's locks, before the item can be
 	// given out. Policies that weigh workers against each other ask; the others need
@@ -92,6 +95,9 @@ func (m Machine) filled() Machine {
 	if m.Kind == nil {
 		m.Kind = func(*Item) any { return nil }
 	}
+	if m.Bundle == nil {
+		m.Bundle = func(*Item) *Bundle { return nil }
+	}
 	if m.Explain == nil {
 		m.Explain = func() func(*Item, *Choice) { return nil }
 	}
@@ -103,6 +109,72 @@ func (m Machine) filled() Machine {
 		m.Now = func() float64 { return time.Since(start).Seconds() }
 	}
 	return m
+}
+
+// Bundle is a group of items that belong together, most often because they use the same data. The policies that
+// weigh costs (dm and those after it) place it as one: the first item that becomes ready goes where all that
+// were added by then are expected to cost least, and the others to workers of the same memory node, if such may
+// run them. While a policy learns how long an item takes, it places the item as any other. Other policies
+// ignore bundles. The zero value is an empty bundle. Any number of goroutines may use it.
+type Bundle struct {
+	mu struct {
+		sync.Mutex
+		on     []bundleCost // by worker
+		placed bool
+		node   int
+	}
+}
+
+// bundleCost is what is expected of the items of a bundle that a worker may run.
+type bundleCost struct {
+	unknown bool    // of one of them nothing is
+	length  float64 // the sum, in seconds
+}
+
+// Add adds an item that m's policy will get, so that the first of the bundle is placed by its costs too.
+func (b *Bundle) Add(m *Machine, it *Item) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.placed {
+		return
+	}
+	if b.mu.on == nil {
+		b.mu.on = make([]bundleCost, len(m.Workers))
+	}
+	for w := range b.mu.on {
+		if it.Allows(w) {
+			s, known := m.Estimate(it, w)
+			b.mu.on[w].length += sane(s)
+			b.mu.on[w].unknown = b.mu.on[w].unknown || !known
+		}
+	}
+}
+
+// expected returns how long the items that were added are expected to run on worker w, in seconds, and false if
+// that is not known of one of them, or none was added.
+func (b *Bundle) expected(w int) (seconds float64, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w >= len(b.mu.on) || b.mu.on[w].unknown {
+		return 0, false
+	}
+	return b.mu.on[w].length, true
+}
+
+// place makes node that of the bundle, unless it has one.
+func (b *Bundle) place(node int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.mu.placed {
+		b.mu.placed, b.mu.node = true, node
+	}
+}
+
+// where returns the memory node of the bundle, and false if it was not placed yet.
+func (b *Bundle) where() (node int, placed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.node, b.mu.placed
 }
 
 // class is a set of workers that are alike: what is predicted for one of them

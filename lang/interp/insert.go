@@ -24,6 +24,7 @@ type siteState struct {
 	workers []int
 	nodes   []int // of operands that have one
 	order   int64
+	bundle  *engine.Bundle
 }
 
 // state returns the description of site s to fill in.
@@ -75,8 +76,8 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	for {
 		var err error
 		switch keep := value || sync; {
-		case s.opts.order != nil:
-			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order})
+		case s.opts.order != nil || st.bundle != nil:
+			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order, Bundle: st.bundle})
 		case keep:
 			t, err = m.job.SubmitTask(spec)
 		default:
@@ -307,7 +308,7 @@ type scalarCode struct {
 // insertOptions are the options of a site; nil ones are not given.
 type insertOptions struct {
 	any                               bool
-	priority, color, order            intFn
+	priority, color, order, bundle    intFn
 	flops                             floatFn
 	name, where, worker, after, loose refFn
 	sync, sequential                  boolFn
@@ -443,6 +444,8 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			s.opts.priority = c.int(o.Value)
 		case "color":
 			s.opts.color = c.int(o.Value)
+		case "bundle":
+			s.opts.bundle = c.int(o.Value)
 		case "order":
 			s.opts.order = c.int(o.Value)
 		case "flops":
@@ -723,6 +726,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		st.order = o.order(f)
 		m.checkPlace(spec, st.order, s)
 	}
+	if o.bundle != nil {
+		st.bundle = m.bundle(o.bundle(f), s.at)
+	}
 	if o.loose != nil {
 		for k := range spec.Operands {
 			spec.Operands[k].Unordered = false
@@ -737,6 +743,20 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	}
 	spec.Unordered = o.sequential != nil && !o.sequential(f)
 	return o.sync != nil && o.sync(f)
+}
+
+// bundle returns the group of tasks with a number. Groups last until waitAll.
+func (m *Machine) bundle(number int64, at position) *engine.Bundle {
+	b := m.bundles[number]
+	if b == nil {
+		m.alloc(bundleBytes, at)
+		b = new(engine.Bundle)
+		if m.bundles == nil {
+			m.bundles = map[int64]*engine.Bundle{}
+		}
+		m.bundles[number] = b
+	}
+	return b
 }
 
 // checkPlace checks a place in the sequence of a worker as far as the task's own

@@ -294,6 +294,7 @@ const (
 	valueBytes  = 32  // a range, a node, a worker
 	gateBytes   = 192 // and the engine's
 	taskBytes   = 384 // that insert gives as a value, and the engine's
+	bundleBytes = 256 // of a group of tasks
 	placeBytes  = 512 // of a task in the sequence of a worker: more
 )
 

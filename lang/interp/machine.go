@@ -87,9 +87,10 @@ type Machine struct {
 	keep     []any // Go memory that is the home of data
 	places   map[position]*engine.Site
 
-	record   *record         // of a session
-	planCode planCode        // of a session
-	ordered  map[int][]int64 // places that a session has given to tasks, by worker
+	record   *record                  // of a session
+	planCode planCode                 // of a session
+	bundles  map[int64]*engine.Bundle // groups of tasks, by number
+	ordered  map[int][]int64          // places that a session has given to tasks, by worker
 
 	limits  Limits
 	plan    *planning // nil: tasks run

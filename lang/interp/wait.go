@@ -130,6 +130,7 @@ func (m *Machine) waitAll(at position) {
 		m.raiseEnded(at)
 	}
 	m.collect()
+	m.bundles = nil
 	var ds []*diag.Diagnostic
 	for _, t := range m.pending {
 		ds = append(ds, m.taskDiagnostic(t, position{}, nil))

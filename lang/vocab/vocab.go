@@ -314,6 +314,7 @@ func (t OptionType) String() string {
 var Options = []OptionSet{
 	{"insert", []Option{
 		{"after", TasksOption, "tasks and gates that must end or open first"},
+		{"bundle", IntOption, "number of a group of tasks that are placed together"},
 		{"color", IntOption, "colour of the task in traces"},
 		{"flops", FloatOption, "floating-point operations that the task does"},
 		{"name", StringOption, "name of the task in traces and messages"},
