@@ -140,7 +140,7 @@ func (r *libComplex[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
 		return max(info, 0)
 	}
 	for i := range n { // a NaN passes the library's test of the pivot
-		if d := a[i*lda+i]; d != d {
+		if d, _ := parts(a[i*lda+i]); d != d {
 			return i + 1
 		}
 	}
