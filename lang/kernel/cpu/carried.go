@@ -268,18 +268,16 @@ func carriedRounds[T ir.Number](s *stripCompiler, p *carried) func(m *machine, n
 // carriedUpdates compiles rounds that change elements at indices of type A.
 func carriedUpdates[T ir.Number, A int32 | int64](s *stripCompiler, p *carried, at *ir.Expr) func(m *machine, n int) bool {
 	op, loop, steps := p.st.Operand, updateLoop[T, A](p), p.steps
+	var addend func(m *machine) T // the same for all rounds; nil: each has another
 	if p.isChain(ir.OpAdd) && s.isUniform(p.steps[0].other) {
-		v := scalarOf[T](s.c, p.steps[0].other)
-		steps = nil
-		loop = func(m *machine, x []T, at []A, _ stepValues[T]) {
-			y := v(m)
-			for _, i := range at {
-				x[i] += y
-			}
-		}
+		addend, steps = scalarOf[T](s.c, p.steps[0].other), nil
 	}
 	values := newCarriedValues[T, A](s, steps, at)
 	return func(m *machine, n int) bool {
+		var y T
+		if addend != nil {
+			y = addend(m) // before the indices: a fold in it uses the scratch strips that they are in
+		}
 		others, at := values.compute(m, n)
 		size := uint64(m.ops[op].dim[0])
 		for _, i := range at {
@@ -287,7 +285,14 @@ func carriedUpdates[T ir.Number, A int32 | int64](s *stripCompiler, p *carried, 
 				return false
 			}
 		}
-		loop(m, unsafe.Slice((*T)(m.ops[op].ptr), size), at, others)
+		x := unsafe.Slice((*T)(m.ops[op].ptr), size)
+		if addend == nil {
+			loop(x, at, others)
+			return true
+		}
+		for _, i := range at {
+			x[i] += y
+		}
 		return true
 	}
 }
@@ -342,9 +347,9 @@ func followedLoop[T ir.Number](p *carried) func(x []T, others stepValues[T]) {
 
 // updateLoop returns the loop that changes the elements of x at the indices in at, which are in
 // bounds.
-func updateLoop[T ir.Number, A int32 | int64](p *carried) func(m *machine, x []T, at []A, others stepValues[T]) {
+func updateLoop[T ir.Number, A int32 | int64](p *carried) func(x []T, at []A, others stepValues[T]) {
 	if p.none {
-		return func(_ *machine, x []T, at []A, others stepValues[T]) {
+		return func(x []T, at []A, others stepValues[T]) {
 			v := others[0][:len(at)]
 			for k, i := range at {
 				x[i] = v[k]
@@ -352,7 +357,7 @@ func updateLoop[T ir.Number, A int32 | int64](p *carried) func(m *machine, x []T
 		}
 	}
 	if p.isChain(ir.OpAdd) {
-		return func(_ *machine, x []T, at []A, others stepValues[T]) {
+		return func(x []T, at []A, others stepValues[T]) {
 			v := others[0][:len(at)]
 			for k, i := range at {
 				x[i] += v[k]
@@ -360,7 +365,7 @@ func updateLoop[T ir.Number, A int32 | int64](p *carried) func(m *machine, x []T
 		}
 	}
 	fs := stepFuncs[T](p)
-	return func(_ *machine, x []T, at []A, others stepValues[T]) {
+	return func(x []T, at []A, others stepValues[T]) {
 		for k, i := range at {
 			v := x[i]
 			for j, f := range fs {
