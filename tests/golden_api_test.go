@@ -29,7 +29,7 @@ import (
 var publicPackages = []string{
 	"lang", "engine", "engine/sched", "engine/sched/schedtest", "engine/perf", "engine/graph", "engine/trace",
 	"accel", "accel/acceltest", "accel/all", "accel/bus", "accel/cpu", "accel/disk", "accel/opencl", "accel/sim",
-	"datamgr/filter", "datamgr/format", "datamgr/iface", "stdlib",
+	"datamgr/filter", "datamgr/filter/filtertest", "datamgr/format", "datamgr/iface", "stdlib",
 }
 
 // TestExportedAPI compares the API with testdata/api; STARPUSH_UPDATE=1 writes it.

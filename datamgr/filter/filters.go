@@ -520,13 +520,22 @@ func (f *nonzeros) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e := wantRank("nonzeros", parent, 2); e != nil {
 		return nil, nil, e
 	}
+	if f.axis < 0 || f.axis > 1 {
+		return nil, nil, fail(BadAxis, "nonzeros", "k", "rows", f.axis, 1, "`nonzeros` got axis %d, and a matrix has %s", f.axis, axes(2))
+	}
 	rows := parent.Dim[f.axis]
 	c := equal(f.p, 0)
 	if e := c.check("nonzeros", "p", [...]string{"rows", "columns"}[f.axis], rows); e != nil {
 		return nil, nil, e
 	}
 	n := f.p
-	begin := f.begin[parent.Off[f.axis]:][:rows+1]
+	off := parent.Off[f.axis]
+	if need := off + rows + 1; len(f.begin) < need {
+		return nil, nil, fail(BadRange, "nonzeros", "begin", unitOf(&parent, f.axis), len(f.begin), need,
+			"`nonzeros` got %d offsets, and needs %d: one for each of the %s of the whole, and the end of the last",
+			len(f.begin), need, unitOf(&parent, f.axis))
+	}
+	begin := f.begin[off:][:rows+1]
 	bounds := make([]int, n+1)
 	bounds[n] = rows
 	for k := 1; k < n; k++ {
