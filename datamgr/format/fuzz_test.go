@@ -112,6 +112,82 @@ func FuzzMtx(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzLoad(t, "x.mtx", data) })
 }
 
+// FuzzSparse reads a file in each format of sparse matrices. The structure is one that the format allows, and
+// saving it and reading that gives the same matrix.
+func FuzzSparse(f *testing.F) {
+	f.Add([]byte(banner + "coordinate real general\n% c\n2 3 2\n1 1 1.5\n2 3 -2e2\n"))
+	f.Add([]byte(banner + "coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n"))
+	f.Add([]byte(banner + "coordinate integer general\n3 3 3\n2 2 100\n2 2 27\n1 3 0\n"))
+	f.Add([]byte(banner + "array integer skew-symmetric\n3 3\n1\n2\n3\n"))
+	f.Add([]byte(banner + "coordinate real general\n0 5 0\n"))
+	f.Add([]byte(banner + "coordinate real general\n999999999 999999999 1\n1 1 nan\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, format := range iface.SparseFormats {
+			fuzzSparse[float64](t, data, iface.F64, format)
+			fuzzSparse[int8](t, data, iface.I8, format)
+		}
+	})
+}
+
+func fuzzSparse[T iface.Go](t *testing.T, data []byte, e iface.Elem, format *iface.SparseFormat) {
+	to := Layout{Format: format, R: 1, C: 1, Bytes: 1 << 18}
+	if format.Blocks {
+		to.R, to.C = 2, 3
+	}
+	read := func(data []byte) (*Sparse, error) {
+		return LoadSparse(fstest.MapFS{"x.mtx": {Data: data}}, "x.mtx", e, to)
+	}
+	m, err := read(data)
+	if err != nil {
+		if fe := (*Error)(nil); !errors.Is(err, ErrMost) && (!errors.As(err, &fe) || fe.File != "x.mtx") {
+			t.Fatalf("not an error of this package: %v", err)
+		}
+		return
+	}
+	values := func(m *Sparse) *iface.Buffer {
+		if bad := m.Check(func() bool { return false }); bad != nil {
+			t.Fatalf("%s: %v", format.Name, bad)
+		}
+		n := 1
+		for _, d := range m.Dims() {
+			n *= d
+		}
+		b := buffer(make([]T, n), e, 0, m.Dims()...)
+		m.Values(b)
+		return b
+	}
+	val := values(m)
+	saved := newFS()
+	if err := SaveSparse(saved, "y.mtx", &m.SparseStructure, val); err != nil {
+		t.Fatalf("%s: %v", format.Name, err)
+	}
+	again, err := read(saved.MapFS["y.mtx"].Data)
+	if err != nil {
+		t.Fatalf("%s, saved and read: %v", format.Name, err)
+	}
+	if again.Rows != m.Rows || again.Cols != m.Cols {
+		t.Fatalf("%s, saved and read: %d x %d, was %d x %d", format.Name, again.Rows, again.Cols, m.Rows, m.Cols)
+	}
+	if int64(m.Rows)*int64(m.Cols) > 1<<12 {
+		return
+	}
+	x, y := make([]T, m.Rows*m.Cols), make([]T, m.Rows*m.Cols)
+	for _, d := range []struct {
+		m   *Sparse
+		val *iface.Buffer
+		x   []T
+	}{{m, val, x}, {again, values(again), y}} {
+		if err := Dense(&d.m.SparseStructure, d.val, buffer(d.x, e, m.Cols, m.Rows, m.Cols)); err != nil {
+			t.Fatalf("%s: %v", format.Name, err)
+		}
+	}
+	for i := range x {
+		if x[i] != y[i] && x[i] == x[i] {
+			t.Fatalf("%s, saved and read: element %d was %v and is %v", format.Name, i, x[i], y[i])
+		}
+	}
+}
+
 // packed is an archive with one array, deflated.
 func packed(npy string) []byte {
 	var b bytes.Buffer
