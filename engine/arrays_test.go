@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/starpush/starpush/accel"
-	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -161,23 +159,6 @@ func TestArraysOfDevices(t *testing.T) {
 	must(t, a.Release())
 	if err := j.Run(context.Background(), &Codelet{Name: "far", CPU: []Impl{func(c *TaskContext) error { c.Array(0, 4); return nil }}}, R(x)); err == nil || !strings.Contains(err.Error(), "has no array 4") {
 		t.Error(err)
-	}
-}
-
-// TestArraysOfALostDevice: what was valid in main memory, too, is there still.
-func TestArraysOfALostDevice(t *testing.T) {
-	d, err := sim.New(sim.Options{Capacity: 1 << 16})
-	must(t, err)
-	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
-	x, y := got(NewArrays(rt, numbers(4)))(t), got(NewArrays(rt, numbers(4)))(t)
-	must(t, j.Run(context.Background(), func(a complexes) error { return nil }, R(x), Node(1)))
-	must(t, j.Run(context.Background(), complexes.scale, RW(y), 2.0, 0.0, Node(1)))
-	d.Lose()
-	if z := got(x.Value(context.Background(), j))(t); !z.equal(numbers(4)) {
-		t.Error(z)
-	}
-	if _, err := y.Value(context.Background(), j); err == nil {
-		t.Error("the value was on the device only")
 	}
 }
 

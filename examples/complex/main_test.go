@@ -7,6 +7,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/datatest"
 )
 
 // TestComplex: the product of z·i, z·i², z·i³ and z·i⁴ is -z⁴, on processors and on a simulated device.
@@ -29,4 +30,11 @@ func TestComplex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNumbers: complex numbers are the same after copies to devices, on disks, and so on.
+func TestNumbers(t *testing.T) {
+	datatest.TestKind(t, datatest.Arrays("numbers", func(n int) Numbers {
+		return Numbers{Re: make([]float64, n), Im: make([]float64, n)}
+	}))
 }
