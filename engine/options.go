@@ -23,6 +23,12 @@ type Options struct {
 	// Workers is the number of CPU workers, MaxWorkers at most; 0 means GOMAXPROCS, by
 	// default one per CPU.
 	Workers int
+	// Processors binds the thread of CPU worker i to the processor with number
+	// Processors[i % len(Processors)], on Linux: kernels then find in its caches what they left there, and
+	// on machines with several memories the pages that they touched first are near. nil: the
+	// operating system chooses, which does better where other programs run. A Sequential
+	// runtime ignores it.
+	Processors []int
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a
 	// device before it has the same. Bytes travel between the nodes as tasks need

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
@@ -217,5 +219,46 @@ func TestBundle(t *testing.T) {
 				t.Errorf("%s, in a bundle %v: workers %v", policy, bundled, l.to)
 			}
 		}
+	}
+}
+
+// TestProcessors: CPU workers run on the processors that they are bound to, also after a kernel that ended its
+// goroutine.
+func TestProcessors(t *testing.T) {
+	all, err := cpu.Processors()
+	if err != nil {
+		if _, err := New(Options{Processors: []int{0}}); err == nil {
+			t.Error("bound where that cannot be")
+		}
+		t.Skip(err)
+	}
+	for _, o := range []Options{{Processors: []int{}}, {Processors: []int{all[0], 1 << 20}}, {Processors: []int{-1}}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("processors %v are accepted", o.Processors)
+		}
+	}
+	rt, j := start(t, Options{Workers: 3, Processors: all[max(0, len(all)-2):]})
+	var mu sync.Mutex
+	wrong := map[int][]int{}
+	c := kernel("look", func(c *TaskContext) error {
+		now, err := cpu.Processors()
+		if want := rt.opt.Processors[c.Worker()%len(rt.opt.Processors)]; err != nil || !slices.Equal(now, []int{want}) {
+			mu.Lock()
+			wrong[c.Worker()] = now
+			mu.Unlock()
+		}
+		return nil
+	})
+	leave := kernel("leave", func(*TaskContext) error { runtime.Goexit(); return nil })
+	for range 3 {
+		for w := range 3 {
+			must(t, j.Submit(&TaskSpec{Codelet: c, Workers: []int{w}}))
+			must(t, j.Submit(&TaskSpec{Codelet: leave, Workers: []int{w}}))
+			must(t, j.Submit(&TaskSpec{Codelet: c, Workers: []int{w}}))
+		}
+		must(t, j.Wait(context.Background()))
+	}
+	if len(wrong) > 0 {
+		t.Errorf("workers of %v on %v", rt.opt.Processors, wrong)
 	}
 }

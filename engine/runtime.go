@@ -45,6 +45,9 @@ func (o Options) normal() (Options, error) {
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
+	if err := o.checkProcessors(); err != nil {
+		return o, err
+	}
 	if o.Queue == 0 {
 		o.Queue = DefaultQueue
 	}
@@ -108,6 +111,26 @@ func (o *Options) checkDevices() error {
 		}
 		n += d.Units()
 		names[d.Name()] = true
+	}
+	return nil
+}
+
+// checkProcessors checks that the program may use the processors of o.
+func (o *Options) checkProcessors() error {
+	if o.Processors == nil {
+		return nil
+	}
+	may, err := cpu.Processors()
+	switch {
+	case err != nil:
+		return fmt.Errorf("engine: Options.Processors: %w", err)
+	case len(o.Processors) == 0:
+		return errors.New("engine: Options.Processors is empty: leave it nil for workers on any processor")
+	}
+	for _, p := range o.Processors {
+		if !slices.Contains(may, p) {
+			return fmt.Errorf("engine: Options.Processors: this program may not use processor %d; it may use %v", p, may)
+		}
 	}
 	return nil
 }

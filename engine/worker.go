@@ -6,14 +6,27 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
+
+// bind binds the thread of a CPU worker to its processor, if Options.Processors says so.
+func (w *worker) bind() {
+	all := w.rt.opt.Processors
+	if len(all) == 0 || !w.host || w.standIn {
+		return
+	}
+	runtime.LockOSThread() // until the goroutine ends, and the thread with it
+	// The processor may be gone since New looked: then the worker runs anywhere.
+	_ = cpu.BindThread(all[w.id%len(all)])
+}
 
 // loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
 // which does not recover. Then loop ends the task and starts a goroutine that goes on as the
 // worker.
 func (w *worker) loop() {
+	w.bind()
 	done := false
 	defer func() {
 		if done {
