@@ -47,6 +47,8 @@ type Kind struct {
 	NoPack bool
 	// SameTimes is set for data whose tasks take the same time whatever n is: its footprints are all the same.
 	SameTimes bool
+
+	size int64 // what the Interface of a value says of a large one; 0: nothing
 }
 
 // Dense returns the kind of data with elements of type e and sizes dims(n), one for each index.
@@ -111,7 +113,12 @@ func Value[T any](name string, make func(n, seed int) T, i engine.Interface[T]) 
 			return reflect.DeepEqual(a, b)
 		}
 	}
-	return Kind{Name: name, MainOnly: true, SameTimes: i.Footprint == nil,
+	size := int64(0)
+	if i.Size != nil {
+		v := make(large, 1)
+		size = i.Size(&v)
+	}
+	return Kind{Name: name, MainOnly: true, SameTimes: i.Footprint == nil, size: size,
 		Register: func(rt *engine.Runtime, n int) (*datamgr.Handle, error) {
 			x, err := engine.MakeValue[T](rt, i)
 			return x.Handle, err

@@ -347,12 +347,16 @@ func (k *Kind) testDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { enginetest.Close(t, []accel.Device{d}) })
 	o := engine.Options{Workers: 1, RAM: 3 * k.bytes(t, large), Disk: d}
+	must := !k.MainOnly
 	if k.MainOnly {
-		o.RAM = 1 << 10
+		must = k.size > 0 && !k.NoPack
+		if o.RAM = 3 * k.size; !must {
+			o.RAM = 1 << 10
+		}
 	}
 	w := k.on(t, large, o)
 	w.many([]int{0})
-	if !k.MainOnly && w.rt.Stats().Nodes[0].Evictions == 0 {
+	if must && w.rt.Stats().Nodes[0].Evictions == 0 {
 		t.Error("no data went to the disk")
 	}
 }
