@@ -24,6 +24,7 @@ type operand struct {
 	offset  []int
 	cells   []*Value
 	written []bool   // W and SCRATCH: elements that have a value
+	sparse  *Sparse  // of the values of a csr; nil: none
 	tallies []*tally // of contributions in any order; nil: they are not counted
 }
 
@@ -190,7 +191,13 @@ func (f *frame) stmt(s *Stmt) flow {
 // rounds runs do for all indices of a domain, which is evaluated once, until it breaks.
 func (f *frame) rounds(names []string, d *Domain, do func() flow) flow {
 	var from, to []int64
-	if o := f.ops[d.Of]; o != nil {
+	if o := f.ops[d.Of]; d.Row != nil {
+		i := f.eval(d.Row).I
+		if i < 0 || i >= int64(o.sparse.Rows) {
+			panic(fault("index"))
+		}
+		from, to = append(from, int64(o.sparse.Ptr[i])), append(to, int64(o.sparse.Ptr[i+1]))
+	} else if o != nil {
 		for _, n := range o.dims {
 			from, to = append(from, 0), append(to, int64(n))
 		}

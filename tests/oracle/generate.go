@@ -6,6 +6,7 @@ package oracle
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // generator makes one program.
@@ -49,6 +50,11 @@ func Generate(seed uint64) *Program {
 		}
 	}
 	g.openGates()
+	for _, n := range g.visible() {
+		if strings.HasSuffix(n, sparseValues) {
+			g.try(&Stmt{Kind: Print, Exprs: []*Expr{{Op: "data", Ref: &Ref{Name: n}}}})
+		}
+	}
 	return g.p
 }
 
@@ -305,7 +311,7 @@ func (g *generator) partition() {
 	if s.Slice != nil && g.errors && g.chance(10) {
 		s.Slice[0][1] = p.dims[0] + 1
 	}
-	if len(p.ref.Index) == 0 && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
+	if len(p.ref.Index) == 0 && p.data.Sparse == nil && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
 		s.Name = ""
 	}
 	g.try(s)
@@ -394,7 +400,13 @@ func (g *generator) tiles(dims []int) Filter {
 }
 
 // insert makes an insert of some codelet; nil when no data fits.
-func (g *generator) insert() *Stmt { return g.insertOf(pick(g, g.p.Codelets...)) }
+func (g *generator) insert() *Stmt {
+	c := pick(g, g.p.Codelets...)
+	if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse }) {
+		return g.insertSparse(c)
+	}
+	return g.insertOf(c)
+}
 
 // insertOf makes an insert of c.
 func (g *generator) insertOf(c *Codelet) *Stmt {

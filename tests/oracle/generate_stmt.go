@@ -12,6 +12,8 @@ import (
 func (g *generator) statement() {
 	deep := len(g.open)
 	switch k := g.IntN(200); {
+	case k < 2:
+		g.try(g.sparse(pick(g, sparseElems...)))
 	case k < 12:
 		s := g.register(g.shape(), g.dataElem(), nil)
 		if g.chance(15) {
@@ -21,6 +23,10 @@ func (g *generator) statement() {
 	case k < 28:
 		g.partition()
 	case k < 34 && deep == 0:
+		if g.chance(30) {
+			g.addCodelet(g.sparseCodelet())
+			return
+		}
 		g.addCodelet(g.codelet())
 	case k < 110:
 		if s := g.insert(); s != nil {
@@ -46,7 +52,7 @@ func (g *generator) statement() {
 			g.try(&Stmt{Kind: Invalidate, Refs: []*Ref{p.ref}})
 		}
 	case k < 167:
-		if p, ok := g.some(func(p place) bool { return p.of == nil }); ok && g.chance(60) {
+		if p, ok := g.some(func(p place) bool { return p.of == nil && p.data.Sparse == nil }); ok && g.chance(60) {
 			g.try(&Stmt{Kind: Unregister, Refs: []*Ref{p.ref}})
 		}
 	case k < 169:
@@ -591,7 +597,7 @@ func (g *generator) function() {
 		f.Body = append(f.Body, &Stmt{Kind: Return, Expr: g.script(t, 1)})
 	case 1:
 		// data of the function goes to the caller
-		if k := slices.IndexFunc(body, func(s *Stmt) bool { return s.Kind == Register && s.Data.Shape != Void }); k >= 0 {
+		if k := slices.IndexFunc(body, func(s *Stmt) bool { return s.Kind == Register && s.Data.Shape != Void && s.Data.Sparse == nil }); k >= 0 {
 			d := body[k].Data
 			f.Result = d.Shape.String() + "[" + d.Elem.String() + "]"
 			f.Body = append(f.Body, &Stmt{Kind: Return, Expr: name(body[k].Name)})

@@ -62,6 +62,7 @@ type Operand struct {
 	Elem    Type
 	Exact   bool
 	Generic bool
+	Sparse  bool // the values of a csr, which a task has with its structure; see sparseValues
 }
 
 // A Codelet is a kernel of the script.
@@ -153,7 +154,14 @@ type Data struct {
 	LD     int     // 0: not written
 	Fill   *Expr   // nil: none
 	List   []*Expr // nil: none
+	Sparse *Sparse // nil: none; the data is the values of a csr
 	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"
+}
+
+// Sparse is the structure of a csr: the columns of the entries of row i begin at Ptr[i].
+type Sparse struct {
+	Rows, Cols int
+	Ptr, Col   []int
 }
 
 // A Filter is one of a partition.
@@ -176,9 +184,10 @@ type Ref struct {
 
 // An Arg is one of an insert or a call: data with its mode, or a scalar.
 type Arg struct {
-	Mode Mode
-	Ref  *Ref
-	Expr *Expr
+	Mode   Mode
+	Ref    *Ref
+	Expr   *Expr
+	Sparse bool // Ref is the values of a csr, and all of that is meant
 }
 
 // With are the options of an insert that count for its meaning.
@@ -194,6 +203,7 @@ type With struct {
 type Domain struct {
 	Of     string
 	Ranges []Range
+	Row    *Expr // the entries of this row of a csr, whose values Of names
 	Parts  string
 	List   []*Expr
 	Grid   []*Expr

@@ -138,7 +138,7 @@ func (m *Machine) End() (reason string) {
 	reason = m.guard(m.waitAll(0), &m.AtEnd)
 	for _, name := range m.global.order {
 		h, _ := m.global.names[name].(*handle)
-		if h == nil || h.alive() != "" || h.shape == Void {
+		if h == nil || h.alive() != "" || h.shape == Void || h.data.Sparse != nil { // programs print these at their end
 			continue
 		}
 		reason = cmpOr(reason, m.guard(func() { m.Final = append(m.Final, m.final(name, h)) }, new(*Error)))

@@ -5,6 +5,7 @@ package oracle
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A use is one operand of a task: a handle in a mode.
@@ -342,7 +343,13 @@ func (m *Machine) execute(t *task) {
 		if u.shape == Void {
 			continue
 		}
-		ops[u.name] = u.operand(t.codelet)
+		o := u.operand(t.codelet)
+		ops[u.name] = o
+		if o.Sparse {
+			m.Used["csr "+u.mode.String()]++
+			o.sparse = u.data.Sparse
+			o.sparse.addTo(ops, strings.TrimSuffix(u.name, sparseValues))
+		}
 	}
 	t.failed = m.runBody(t.codelet, ops, scalars)
 	for _, u := range t.uses {
@@ -362,6 +369,16 @@ func (m *Machine) execute(t *task) {
 			}
 		}
 	}
+}
+
+// addTo adds to ops what a body has of the structure of the csr name: its sizes, and the columns of its entries.
+func (m *Sparse) addTo(ops map[string]*operand, name string) {
+	col := &operand{mode: R, elem: I32, dims: []int{len(m.Col)}, offset: []int{0}}
+	for _, j := range m.Col {
+		col.cells = append(col.cells, &Value{T: I32, I: int64(j)})
+	}
+	ops[name+".col"] = col
+	ops[name] = &operand{mode: R, dims: []int{m.Rows, m.Cols}, offset: []int{0, 0}}
 }
 
 // operand is u as the body has it.

@@ -58,7 +58,7 @@ func (w *writer) stmt(s *Stmt) {
 	s.Line = w.lines + 1
 	switch s.Kind {
 	case Register:
-		w.line("register %s = %s", strings.Join(append([]string{s.Name}, s.Names...), ", "), s.Data.text())
+		w.line("register %s = %s", strings.Join(append([]string{strings.TrimSuffix(s.Name, sparseValues)}, s.Names...), ", "), s.Data.text())
 	case Partition:
 		name := ""
 		if s.Name != "" {
@@ -193,6 +193,9 @@ func (o Operand) text() string {
 	case o.Shape == Void:
 		return fmt.Sprintf("%s: %v void", o.Name, o.Mode)
 	}
+	if o.Sparse {
+		return fmt.Sprintf("%s: %v csr[%s]", strings.TrimSuffix(o.Name, sparseValues), o.Mode, elem)
+	}
 	return fmt.Sprintf("%s: %v %v[%s]", o.Name, o.Mode, o.Shape, elem)
 }
 
@@ -204,6 +207,11 @@ func (d *Data) text() string {
 	for _, n := range d.Dims {
 		args = append(args, strconv.Itoa(n))
 	}
+	kind, values := d.Shape.String(), "list"
+	if m := d.Sparse; m != nil {
+		args = []string{strconv.Itoa(m.Rows), strconv.Itoa(m.Cols), "ptr = [" + list(m.Ptr, strconv.Itoa) + "]", "col = [" + list(m.Col, strconv.Itoa) + "]"}
+		kind, values = "csr", "val"
+	}
 	if d.LD > 0 {
 		args = append(args, fmt.Sprintf("ld = %d", d.LD))
 	}
@@ -211,7 +219,7 @@ func (d *Data) text() string {
 		args = append(args, "fill = "+d.Fill.text())
 	}
 	if d.List != nil {
-		args = append(args, "list = ["+list(d.List, (*Expr).text)+"]")
+		args = append(args, values+" = ["+list(d.List, (*Expr).text)+"]")
 	}
 	switch names := strings.Fields(d.Reduce); {
 	case len(names) == 2:
@@ -221,7 +229,7 @@ func (d *Data) text() string {
 	case len(names) == 1:
 		args = append(args, fmt.Sprintf("reduce = reducer(init = %s)", d.Reduce))
 	}
-	return fmt.Sprintf("%v[%v](%s)", d.Shape, d.Elem, strings.Join(args, ", "))
+	return fmt.Sprintf("%s[%v](%s)", kind, d.Elem, strings.Join(args, ", "))
 }
 
 // neutralOps are the reductions that the language has.
@@ -261,11 +269,16 @@ func (a Arg) text() string {
 	case a.Mode == None:
 		return a.Ref.text()
 	}
+	if a.Sparse {
+		return a.Mode.String() + " " + strings.TrimSuffix(a.Ref.text(), sparseValues)
+	}
 	return a.Mode.String() + " " + a.Ref.text()
 }
 
 func (d *Domain) text() string {
 	switch {
+	case d.Row != nil:
+		return strings.TrimSuffix(d.Of, sparseValues) + ".row(" + d.Row.text() + ")"
 	case d.Of != "":
 		return d.Of
 	case d.Parts != "":
