@@ -326,7 +326,7 @@ func TestTab(t *testing.T) {
 	s.clear()
 	s.types("insert blas. ")
 	s.keys("Tab")
-	shown := s.until("axpy", "transpose", "> insert blas.")
+	shown := s.until("axpy", "trsv", "> insert blas.")
 	if n := strings.Count(shown, "\n"); n > 6 {
 		t.Errorf("the first Tab takes %d rows:\n%s", n, shown)
 	}
