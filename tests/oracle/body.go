@@ -24,7 +24,7 @@ type operand struct {
 	offset  []int
 	cells   []*Value
 	written []bool   // W and SCRATCH: elements that have a value
-	sparse  *Sparse  // of the values of a csr; nil: none
+	sparse  *Sparse  // of the values of a sparse matrix; nil: none
 	tallies []*tally // of contributions in any order; nil: they are not counted
 }
 
@@ -59,6 +59,8 @@ func (o *operand) field(name string) int64 { return field(name, o.dims, o.offset
 
 func field(name string, dims, offset []int) int64 {
 	switch name {
+	case "nnz": // of a sparse matrix
+		return int64(dims[2])
 	case "n", "rows", "nx", "n0":
 		return int64(dims[0])
 	case "cols", "ny", "n1":
@@ -191,9 +193,9 @@ func (f *frame) stmt(s *Stmt) flow {
 // rounds runs do for all indices of a domain, which is evaluated once, until it breaks.
 func (f *frame) rounds(names []string, d *Domain, do func() flow) flow {
 	var from, to []int64
-	if o := f.ops[d.Of]; d.Row != nil {
-		i := f.eval(d.Row).I
-		if i < 0 || i >= int64(o.sparse.Rows) {
+	if o := f.ops[d.Of]; d.Line != nil {
+		i := f.eval(d.Line).I
+		if i < 0 || i >= int64(len(o.sparse.Ptr)-1) {
 			panic(fault("index"))
 		}
 		from, to = append(from, int64(o.sparse.Ptr[i])), append(to, int64(o.sparse.Ptr[i+1]))

@@ -402,7 +402,7 @@ func (g *generator) tiles(dims []int) Filter {
 // insert makes an insert of some codelet; nil when no data fits.
 func (g *generator) insert() *Stmt {
 	c := pick(g, g.p.Codelets...)
-	if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse }) {
+	if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse != "" }) {
 		return g.insertSparse(c)
 	}
 	return g.insertOf(c)

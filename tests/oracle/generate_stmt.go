@@ -13,7 +13,7 @@ func (g *generator) statement() {
 	deep := len(g.open)
 	switch k := g.IntN(200); {
 	case k < 2:
-		g.try(g.sparse(pick(g, sparseElems...)))
+		g.try(g.sparse(pick(g, sparseFormats...), pick(g, sparseElems...)))
 	case k < 12:
 		s := g.register(g.shape(), g.dataElem(), nil)
 		if g.chance(15) {

@@ -184,7 +184,7 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	out = append(out, "complex REDUX", "csr R", "csr W", "csr RW")
+	out = append(out, "complex REDUX", "csr R", "csr W", "csr RW", "csc R", "csc RW", "coo R", "coo RW")
 	for _, op := range append(slices.Clone(complexOps), "**", "==", "!=") {
 		out = append(out, "complex script "+op, "complex body "+op)
 	}

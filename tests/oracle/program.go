@@ -62,7 +62,7 @@ type Operand struct {
 	Elem    Type
 	Exact   bool
 	Generic bool
-	Sparse  bool // the values of a csr, which a task has with its structure; see sparseValues
+	Sparse  string // "csr" and so on: the values of such a matrix, which a task has with its structure; "": none
 }
 
 // A Codelet is a kernel of the script.
@@ -74,6 +74,7 @@ type Codelet struct {
 	// Facts known to the generator.
 	Contributes map[string]string // operand: how it only contributes
 	Like        map[string]string // operand: the one with whose indices it is used
+	Lengths     map[string]string // operand: the size of the sparse matrix that is its length, "rows" or "cols"
 	Faults      bool              // the body may fail
 }
 
@@ -154,14 +155,16 @@ type Data struct {
 	LD     int     // 0: not written
 	Fill   *Expr   // nil: none
 	List   []*Expr // nil: none
-	Sparse *Sparse // nil: none; the data is the values of a csr
+	Sparse *Sparse // the data is the values of this matrix; nil: of none
 	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"
 }
 
-// Sparse is the structure of a csr: the columns of the entries of row i begin at Ptr[i].
+// Sparse is the structure of a sparse matrix. Entry k is in row Row[k] and column Col[k]. In a csr entries are
+// ordered by rows, and those of row i begin at Ptr[i]; in a csc by columns. A coo has no Ptr.
 type Sparse struct {
-	Rows, Cols int
-	Ptr, Col   []int
+	Format        string // "csr", "csc" or "coo"
+	Rows, Cols    int
+	Ptr, Row, Col []int
 }
 
 // A Filter is one of a partition.
@@ -187,7 +190,7 @@ type Arg struct {
 	Mode   Mode
 	Ref    *Ref
 	Expr   *Expr
-	Sparse bool // Ref is the values of a csr, and all of that is meant
+	Sparse bool // Ref is the values of a sparse matrix, and all of that is meant
 }
 
 // With are the options of an insert that count for its meaning.
@@ -203,7 +206,8 @@ type With struct {
 type Domain struct {
 	Of     string
 	Ranges []Range
-	Row    *Expr // the entries of this row of a csr, whose values Of names
+	Along  string // of Line: "row" or "col"
+	Line   *Expr  // the entries of this row of a csr, or column of a csc, whose values Of names
 	Parts  string
 	List   []*Expr
 	Grid   []*Expr

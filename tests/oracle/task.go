@@ -345,8 +345,8 @@ func (m *Machine) execute(t *task) {
 		}
 		o := u.operand(t.codelet)
 		ops[u.name] = o
-		if o.Sparse {
-			m.Used["csr "+u.mode.String()]++
+		if o.Sparse != "" {
+			m.Used[o.Sparse+" "+u.mode.String()]++
 			o.sparse = u.data.Sparse
 			o.sparse.addTo(ops, strings.TrimSuffix(u.name, sparseValues))
 		}
@@ -371,14 +371,16 @@ func (m *Machine) execute(t *task) {
 	}
 }
 
-// addTo adds to ops what a body has of the structure of the csr name: its sizes, and the columns of its entries.
+// addTo adds to ops what a body has of the structure of the matrix name: its sizes, and rows or columns of its entries.
 func (m *Sparse) addTo(ops map[string]*operand, name string) {
-	col := &operand{mode: R, elem: I32, dims: []int{len(m.Col)}, offset: []int{0}}
-	for _, j := range m.Col {
-		col.cells = append(col.cells, &Value{T: I32, I: int64(j)})
+	for _, a := range m.arrays() {
+		o := &operand{mode: R, elem: I32, dims: []int{len(a.items)}, offset: []int{0}}
+		for _, i := range a.items {
+			o.cells = append(o.cells, &Value{T: I32, I: int64(i)})
+		}
+		ops[name+"."+a.name] = o
 	}
-	ops[name+".col"] = col
-	ops[name] = &operand{mode: R, dims: []int{m.Rows, m.Cols}, offset: []int{0, 0}}
+	ops[name] = &operand{mode: R, dims: []int{m.Rows, m.Cols, len(m.Row)}, offset: []int{0, 0}}
 }
 
 // operand is u as the body has it.

@@ -193,8 +193,8 @@ func (o Operand) text() string {
 	case o.Shape == Void:
 		return fmt.Sprintf("%s: %v void", o.Name, o.Mode)
 	}
-	if o.Sparse {
-		return fmt.Sprintf("%s: %v csr[%s]", strings.TrimSuffix(o.Name, sparseValues), o.Mode, elem)
+	if o.Sparse != "" {
+		return fmt.Sprintf("%s: %v %s[%s]", strings.TrimSuffix(o.Name, sparseValues), o.Mode, o.Sparse, elem)
 	}
 	return fmt.Sprintf("%s: %v %v[%s]", o.Name, o.Mode, o.Shape, elem)
 }
@@ -209,8 +209,11 @@ func (d *Data) text() string {
 	}
 	kind, values := d.Shape.String(), "list"
 	if m := d.Sparse; m != nil {
-		args = []string{strconv.Itoa(m.Rows), strconv.Itoa(m.Cols), "ptr = [" + list(m.Ptr, strconv.Itoa) + "]", "col = [" + list(m.Col, strconv.Itoa) + "]"}
-		kind, values = "csr", "val"
+		args = []string{strconv.Itoa(m.Rows), strconv.Itoa(m.Cols)}
+		for _, a := range m.arrays() {
+			args = append(args, a.name+" = ["+list(a.items, strconv.Itoa)+"]")
+		}
+		kind, values = m.Format, "val"
 	}
 	if d.LD > 0 {
 		args = append(args, fmt.Sprintf("ld = %d", d.LD))
@@ -277,8 +280,8 @@ func (a Arg) text() string {
 
 func (d *Domain) text() string {
 	switch {
-	case d.Row != nil:
-		return strings.TrimSuffix(d.Of, sparseValues) + ".row(" + d.Row.text() + ")"
+	case d.Line != nil:
+		return strings.TrimSuffix(d.Of, sparseValues) + "." + d.Along + "(" + d.Line.text() + ")"
 	case d.Of != "":
 		return d.Of
 	case d.Parts != "":
