@@ -164,6 +164,9 @@ func TestModuleBodies(t *testing.T) {
 				kinds = append(kinds, "matrix")
 			}
 			for _, e := range elems {
+				if e.IsComplex() {
+					continue // bodies take real numbers only
+				}
 				for _, kind := range kinds {
 					for k := range 14 {
 						r.compare(c, e, kind, k)
