@@ -95,12 +95,12 @@ func checkLazy(f filter.Filter, d iface.Desc, s filter.Split) error {
 		return nil // a filter from elsewhere
 	}
 	if err != nil || !reflect.DeepEqual(dims, s.Dims) {
-		return fmt.Errorf("Lazy has the dimensions %v and the error %v, want %v", dims, err, s.Dims)
+		return fmt.Errorf("filter.Lazy has the dimensions %v and the error %v, want %v", dims, err, s.Dims)
 	}
 	for i := range s.Parts {
 		var p filter.Part
 		if part(i, &p); p != s.Parts[i] {
-			return fmt.Errorf("Lazy has part %d as %+v, want %+v", i, p, s.Parts[i])
+			return fmt.Errorf("filter.Lazy has part %d as %+v, want %+v", i, p, s.Parts[i])
 		}
 	}
 	return nil
