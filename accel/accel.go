@@ -41,6 +41,7 @@ package accel
 
 import (
 	"fmt"
+	"io"
 	"unsafe"
 )
 
@@ -67,6 +68,24 @@ type Memory interface {
 	Capacity() int64
 	// Host reports whether the program may follow addresses of this memory.
 	Host() bool
+}
+
+// Source is bytes outside of all memories, such as those of a file. Calls of ReadAt may come
+// at the same time.
+type Source interface {
+	io.ReaderAt
+	// Changed returns an error once the bytes are not what they were when the source was
+	// opened, as far as that can be seen.
+	Changed() error
+	io.Closer
+}
+
+// Lazy is a memory whose blocks may begin as the bytes of a source.
+type Lazy interface {
+	// AllocFrom is Alloc of a block that holds the bytes of src, from its first one on. They are
+	// read when they are copied from the block, until they are overwritten there. Free closes
+	// src; after an error the caller does.
+	AllocFrom(src Source, bytes int64) (unsafe.Pointer, error)
 }
 
 // Device is one processor with its memory. Its methods are safe for concurrent

@@ -592,3 +592,72 @@ func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
 	}
 	return nil
 }
+
+// InParts reports whether h is better read by Rows than as a whole: main memory is bounded, and has no room for it.
+func (h Managed) InParts() bool {
+	d := h.d
+	return h.Handle == d.whole && d.spills() && d.object == nil && d.layout == nil && d.content.Load() == nil && d.desc.Rank > 0 &&
+		d.desc.Bytes() > d.reg.nodes[0].room()
+}
+
+// Rows calls fn with some rows of h, a whole datum, after the other, in memory beside main memory
+// that is fn's until it returns. The caller is a task that reads h.
+func (h Managed) Rows(fn func(*iface.Buffer) error) error {
+	d := h.d
+	var whole iface.Buffer
+	h.Own(nil, &whole)
+	rows, row := whole.Dim[0], d.desc.Bytes()/int64(whole.Dim[0])
+	some := int(max(1, min(fillBytes/row, int64(rows))))
+	block, err := d.reg.aside.Alloc(int64(some) * row)
+	if err != nil {
+		return err
+	}
+	defer d.reg.aside.Free(block, int64(some)*row)
+	for at := 0; at < rows; at += some {
+		to := &instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: block, stride: whole.Stride}
+		to.box.lo[0] += at
+		to.box.hi[0] = to.box.lo[0] + min(some, rows-at)
+		if err := d.collect(to); err != nil {
+			return err
+		}
+		b := whole
+		b.Ptr, b.Dim[0], b.Off[0] = block, min(some, rows-at), at
+		if err := fn(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect copies what a task that reads it needs to an instance that is none of d's, fragment by fragment.
+func (d *Datum) collect(to *instance) error {
+	type piece struct {
+		from *instance
+		box  Box
+	}
+	var pieces []piece
+	d.mu.Lock()
+	d.root.leaves(&to.box, func(f *fragment) {
+		p := piece{d.sourceLocked(f, to.node, nil), f.box}
+		for k := range p.box.lo {
+			p.box.lo[k], p.box.hi[k] = max(p.box.lo[k], to.box.lo[k]), min(p.box.hi[k], to.box.hi[k])
+		}
+		p.from.pinLocked()
+		pieces = append(pieces, p)
+	})
+	d.mu.Unlock()
+	var err error
+	for _, p := range pieces {
+		if err == nil {
+			err = d.reg.move(to, p.from, &p.box, d.desc.Elem.Size())
+		}
+	}
+	d.mu.Lock()
+	for _, p := range pieces {
+		p.from.unpinLocked(true)
+		d.uselessLocked(p.from)
+	}
+	d.mu.wake.Broadcast()
+	d.mu.Unlock()
+	return err
+}

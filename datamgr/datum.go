@@ -183,9 +183,14 @@ func (d *Datum) allocateLocked() error {
 	case n.id == 0:
 		p = d.object.New()
 	} // on the disk it gets its place when it is first packed
+	d.mainAt(n, p, bytes)
+	return nil
+}
+
+// mainAt makes memory of n the main instance.
+func (d *Datum) mainAt(n *node, p unsafe.Pointer, bytes int64) {
 	d.main.Store(&instance{d: d, node: n, box: d.box, ptr: p, stride: d.stride, bytes: bytes})
 	d.clearState(stateLazy)
-	return nil
 }
 
 // weight is the size of an object for placement: 0 where it stays in main memory.

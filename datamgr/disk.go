@@ -54,6 +54,29 @@ func (d *Datum) spills() bool {
 	return d.reg.disk != nil && !d.home && (d.object == nil || d.object.Pack != nil)
 }
 
+// begin makes the main instance of d on the disk what the source of s holds, and reports false if it cannot.
+func (d *Datum) begin(s *Spec) (bool, error) {
+	bytes := d.desc.Bytes()
+	if s.Source == nil || !d.spills() || d.object != nil || d.content.Load() != nil || d.desc.Rank == 0 || bytes == 0 || d.span() != bytes {
+		return false, nil
+	}
+	mem, ok := d.reg.disk.mem.(accel.Lazy)
+	if !ok {
+		return false, nil
+	}
+	src := s.Source()
+	if src == nil {
+		return false, nil
+	}
+	p, err := mem.AllocFrom(src, bytes)
+	if err != nil {
+		_ = src.Close() // it was not read
+		return false, err
+	}
+	d.mainAt(d.reg.disk, p, bytes)
+	return true, nil
+}
+
 // inMainMemory reports whether h lies in place in main memory and stays there.
 func (h *Handle) inMainMemory() bool { return h.how == inPlace && !h.d.spills() }
 

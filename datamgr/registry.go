@@ -110,6 +110,11 @@ type Spec struct {
 	// InParts: what RegisterFilled is given may be called for some elements at a time,
 	// in any shape. So it is where main memory is bounded, and data does not fit.
 	InParts bool
+	// Source returns the bytes of the elements, row by row and in the order of this machine, or nil if there are
+	// none. Where main memory is bounded, and the disk is an accel.Lazy, RegisterFilled does not call
+	// fill: elements are read from the source when they are first needed. The data then owns the
+	// source, and closes it when it is unregistered. A nil Source has no bytes.
+	Source func() accel.Source
 	// NoCache gives the memory of copies on devices back to the device as soon as they are evicted; memory of other
 	// data is kept for copies of the same size, as a driver takes long to allocate.
 	NoCache bool
@@ -279,7 +284,11 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	if d.void {
 		return h, nil
 	}
-	if err := d.allocate(); err != nil {
+	lazy, err := d.begin(s)
+	if err == nil && !lazy {
+		err = d.allocate()
+	}
+	if err != nil {
 		return nil, err
 	}
 	done := false
@@ -288,7 +297,9 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 			d.free()
 		}
 	}()
-	if d.spills() && d.desc.Len() > 0 {
+	if lazy {
+		// it is filled when it is used
+	} else if d.spills() && d.desc.Len() > 0 {
 		err = d.fillAside(fill, s.InParts)
 	} else {
 		var b iface.Buffer

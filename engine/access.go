@@ -291,16 +291,18 @@ func (h *releaser) grantAside(t *task) {
 	}()
 }
 
+// fault returns why data of t has lost its value.
+func (a *Access) fault(t *task) error {
+	if i, v := datamgr.Fault(t.operands()); i >= 0 {
+		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+	}
+	return nil
+}
+
 // prepare makes the bytes of t, which has its turn, valid where they are wanted.
 func (a *Access) prepare(t *task) error {
 	ops, place := t.operands(), &t.x.place
-	fault := func() error {
-		if i, v := datamgr.Fault(ops); i >= 0 {
-			return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
-		}
-		return nil
-	}
-	if err := fault(); err != nil {
+	if err := a.fault(t); err != nil {
 		return err
 	}
 	n := a.opt.Node
@@ -309,7 +311,7 @@ func (a *Access) prepare(t *task) error {
 		prepare = func() error { return place.PrepareAside(ops) }
 	}
 	if err := prepare(); err != nil {
-		if gone := fault(); gone != nil { // a device was lost meanwhile
+		if gone := a.fault(t); gone != nil { // a device was lost meanwhile
 			return gone
 		}
 		return err
@@ -516,7 +518,17 @@ func (a *Access) lower(sub datamgr.Submission, p *datamgr.Handle, mode iface.Acc
 // *FailedDataError, *ModeError, and those of allocating. Again, or without
 // OrderOnly, it does nothing. For data on a device it returns ErrWouldDeadlock in
 // kernels: room may have to wait for them.
-func (a *Access) Fetch() error {
+func (a *Access) Fetch() error { return a.fetch(nil) }
+
+// Rows calls fn with the elements of data that was acquired with OrderOnly, with the value
+// they have: some rows, those along the first index, after the other, or all at once. So
+// data for which main memory has no room is read without having been there as a whole. The
+// buffer is fn's until it returns; the first index of its Off is the number of its first row. An
+// error of fn ends Rows. Other errors are those of Fetch. Rows does not make Buffer valid.
+func (a *Access) Rows(fn func(*iface.Buffer) error) error { return a.fetch(fn) }
+
+// fetch is Fetch, or with fn Rows.
+func (a *Access) fetch(fn func(*iface.Buffer) error) error {
 	rt := a.job.rt
 	if a.opt.Node > 0 && rt.mayBeInKernel() {
 		return ErrWouldDeadlock
@@ -526,15 +538,25 @@ func (a *Access) Fetch() error {
 	t, err := a.startFetch(sub)
 	sub.Unlock()
 	if t != nil {
-		err = a.prepare(t)
+		parts := fn != nil && a.opt.Node == 0 && managed(t.operands()[0].Handle).InParts()
+		if parts {
+			err = a.readRows(t, fn)
+		} else {
+			err = a.prepare(t)
+		}
 		sub = rt.reg.Lock()
-		t = a.endFetch(sub, err)
+		if t = a.endFetch(sub, err == nil && !parts); parts {
+			fn = nil
+		}
 		sub.Unlock()
 		if t != nil {
 			h.endLight(t)
 		}
 	}
 	rt.returnReleaser(h)
+	if fn != nil && err == nil {
+		err = fn(&a.buf)
+	}
 	handOut(err)
 	return err
 }
@@ -567,12 +589,24 @@ func (a *Access) startFetch(_ datamgr.Submission) (*task, error) {
 	return a.t, nil
 }
 
-// endFetch ends a fetch; it returns the task when the caller has to end
-// it.
-func (a *Access) endFetch(sub datamgr.Submission, err error) *task {
+// readRows calls fn with the elements of t, which has its turn, some rows at a time.
+func (a *Access) readRows(t *task, fn func(*iface.Buffer) error) error {
+	if err := a.fault(t); err != nil {
+		return err
+	}
+	err := managed(t.operands()[0].Handle).Rows(fn)
+	if gone := a.fault(t); err != nil && gone != nil { // a device was lost meanwhile
+		return gone
+	}
+	return err
+}
+
+// endFetch ends a fetch, by which the buffer is valid if fetched is set; it returns the task
+// when the caller has to end it.
+func (a *Access) endFetch(sub datamgr.Submission, fetched bool) *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.mu.fetched = err == nil
+	a.mu.fetched = fetched
 	if a.mu.state == accessReleased {
 		return a.takeTask(sub)
 	}

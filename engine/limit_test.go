@@ -737,3 +737,85 @@ func TestFilledInParts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRows reads data in rows: some at a time where main memory has no room for all of them,
+// wherever they are, and else all at once.
+func TestRows(t *testing.T) {
+	const rows, cols = 700, 601 // 3.2 MiB
+	write := func(j *Job, p *datamgr.Handle, plus int64) error {
+		return j.Submit(&TaskSpec{Codelet: numberTile, Operands: []Operand{{Handle: p, Mode: iface.W}}, Args: []iface.Scalar{iface.Int(plus)}})
+	}
+	for _, ram := range []int64{1 << 20, 8 << 20} {
+		rt, j := start(t, onDisk(t, Options{Workers: 2}, ram))
+		h, err := rt.Register(DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rt.Partition(h, filter.Tiles(3, 7, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var none *UninitError
+		read := func(fn func(*iface.Buffer) error) error {
+			a, err := j.AcquireWith(context.Background(), h, iface.R, AcquireOptions{OrderOnly: true})
+			if err != nil {
+				return err
+			}
+			defer a.Release()
+			return a.Rows(fn)
+		}
+		if err := read(func(*iface.Buffer) error { return nil }); !errors.As(err, &none) {
+			t.Errorf("data without a value: %v", err)
+		}
+		for k, p := range v.Parts {
+			if err := write(j, p, int64(k%3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at, calls := 0, 0
+		sum := int64(0)
+		err = read(func(b *iface.Buffer) error {
+			if b.Off[0] != at || b.Dim[1] != cols {
+				t.Errorf("rows from %d on: %v", at, b.Desc)
+			}
+			at, calls = at+b.Dim[0], calls+1
+			for i := range b.Dim[0] {
+				for _, x := range iface.Row[int64](b, i) {
+					sum += x
+				}
+			}
+			return nil
+		})
+		if err != nil || at != rows || (calls > 1) != (ram < rows*cols*8) {
+			t.Errorf("with %d bytes of main memory: %d rows in %d calls: %v", ram, at, calls, err)
+		}
+		a, err := j.Acquire(context.Background(), h, iface.R)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(0)
+		for i := range rows {
+			for _, x := range iface.Row[int64](a.Buffer(), i) {
+				want += x
+			}
+		}
+		a.Release()
+		if sum != want {
+			t.Errorf("with %d bytes of main memory: the sum of the rows is %d, want %d", ram, sum, want)
+		}
+		oops := errors.New("oops")
+		calls = 0
+		if err := read(func(*iface.Buffer) error { calls++; return oops }); err != oops || calls != 1 {
+			t.Errorf("an error of the function: %v after %d calls", err, calls)
+		}
+		if err := j.Submit(&TaskSpec{Codelet: bad, Operands: []Operand{{Handle: v.Parts[1], Mode: iface.RW}}}); err != nil {
+			t.Fatal(err)
+		}
+		var failed *FailedDataError
+		if err := read(func(*iface.Buffer) error { return nil }); !errors.As(err, &failed) {
+			t.Errorf("data of a task that failed: %v", err)
+		}
+		j.Failures()
+		unregister(t, j, h)
+	}
+}

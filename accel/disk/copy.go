@@ -47,6 +47,7 @@ func (m *memory) copy(c *accel.Copy) error {
 	if err := m.inside(c); err != nil { // it was when the copy was begun
 		return fail(err)
 	}
+	dst, src := m.side(c.Dst), m.side(c.Src)
 	n := &c.Count
 	for a := range n[0] {
 		for b := range n[1] {
@@ -54,40 +55,77 @@ func (m *memory) copy(c *accel.Copy) error {
 				for f := range n[3] {
 					d := unsafe.Add(c.Dst.Ptr, a*c.DstStep[0]+b*c.DstStep[1]+e*c.DstStep[2]+f*c.DstStep[3])
 					s := unsafe.Add(c.Src.Ptr, a*c.SrcStep[0]+b*c.SrcStep[1]+e*c.SrcStep[2]+f*c.SrcStep[3])
-					if err := m.row(accel.Place{Mem: c.Dst.Mem, Ptr: d}, accel.Place{Mem: c.Src.Mem, Ptr: s}, c.Bytes); err != nil {
+					if err := row(dst, src, d, s, c.Bytes); err != nil {
 						return fail(err)
 					}
 				}
 			}
 		}
 	}
+	if src.origin != nil {
+		if err := src.origin.Changed(); err != nil {
+			return fail(err)
+		}
+	}
 	return nil
+}
+
+// side is one side of a copy: main memory, or a block of the file.
+type side struct {
+	m      *memory // nil: main memory
+	origin *origin // of the block, or nil
+}
+
+// side returns the side of a copy that begins at p.
+func (m *memory) side(p accel.Place) side {
+	if p.Mem != accel.Memory(m) {
+		return side{}
+	}
+	return side{m, m.originOf(uintptr(p.Ptr))}
 }
 
 // staged is how much of a row within the file is copied at once.
 const staged = 64 << 10
 
-// row copies bytes between the file and main memory, or within the file.
-func (m *memory) row(dst, src accel.Place, bytes int64) error {
+// row copies bytes between the file and main memory, or within the file, from s on the side src to d on the
+// side dst.
+func row(dst, src side, d, s unsafe.Pointer, bytes int64) error {
 	switch {
 	case bytes == 0:
 		return nil
-	case src.Mem.Host():
-		return m.write(unsafe.Slice((*byte)(src.Ptr), bytes), offset(dst.Ptr))
-	case dst.Mem.Host():
-		return m.read(unsafe.Slice((*byte)(dst.Ptr), bytes), offset(src.Ptr))
+	case src.m == nil:
+		return dst.write(unsafe.Slice((*byte)(s), bytes), offset(d))
+	case dst.m == nil:
+		return src.read(unsafe.Slice((*byte)(d), bytes), offset(s))
 	}
 	part := make([]byte, min(bytes, staged))
 	for at := int64(0); at < bytes; at += staged {
 		p := part[:min(staged, bytes-at)]
-		if err := m.read(p, offset(src.Ptr)+at); err != nil {
+		if err := src.read(p, offset(s)+at); err != nil {
 			return err
 		}
-		if err := m.write(p, offset(dst.Ptr)+at); err != nil {
+		if err := dst.write(p, offset(d)+at); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// read fills b from the file, or from the source of the block where nothing was written.
+func (s side) read(b []byte, at int64) error {
+	if s.origin == nil {
+		return s.m.read(b, at)
+	}
+	return s.origin.read(s.m, b, at)
+}
+
+func (s side) write(b []byte, at int64) error {
+	if s.origin != nil {
+		if err := s.origin.take(s.m, at, int64(len(b))); err != nil {
+			return err
+		}
+	}
+	return s.m.write(b, at)
 }
 
 func offset(p unsafe.Pointer) int64 { return int64(uintptr(p) - base) }

@@ -126,5 +126,6 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.mu.closed = true
+	d.mem.closeOrigins()
 	return d.mu.file.close()
 }

@@ -348,3 +348,155 @@ func TestSpace(t *testing.T) {
 		t.Errorf("for %d bytes the file has %d", m.Capacity(), m.mu.size)
 	}
 }
+
+// text is a source in memory, which ends or changes on request.
+type text struct {
+	b       []byte
+	ends    atomic.Int64 // if it is not 0, no byte behind it is there
+	changed atomic.Bool
+	closed  atomic.Int32
+}
+
+func (s *text) ReadAt(b []byte, at int64) (int, error) {
+	if e := s.ends.Load(); e != 0 && at+int64(len(b)) > e {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(b, s.b[at:]), nil
+}
+
+func (s *text) Changed() error {
+	if s.changed.Load() {
+		return errors.New("it was changed")
+	}
+	return nil
+}
+
+func (s *text) Close() error { s.closed.Add(1); return nil }
+
+// TestAllocFrom copies random rows to and from a block that begins as a source, from several
+// streams at once that do not touch each other's bytes.
+func TestAllocFrom(t *testing.T) {
+	const size, streams = 37*page + 123, 4
+	d := open(t, t.TempDir(), Options{})
+	main := accel.NewHeap("ram", 1<<20)
+	src := &text{b: make([]byte, size)}
+	r := rand.New(rand.NewPCG(1, 19))
+	for i := range src.b {
+		src.b[i] = byte(r.Uint32())
+	}
+	want := bytes.Clone(src.b)
+	p, err := d.mem.AllocFrom(src, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := d.mem.Allocated(); n != 0 {
+		t.Errorf("%d bytes are allocated before anything was written", n)
+	}
+	done := make(chan error)
+	for k := range streams {
+		go func() { done <- useStrip(d, main, p, want, k, streams) }()
+	}
+	for range streams {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := d.mem.Allocated(); n <= 0 || n > size {
+		t.Errorf("%d bytes are allocated of a block of %d", n, size)
+	}
+	d.mem.Free(p, size)
+	if n := d.mem.Allocated(); n != 0 || src.closed.Load() != 1 {
+		t.Errorf("%d bytes are allocated after Free; the source was closed %d times", n, src.closed.Load())
+	}
+}
+
+// useStrip reads and writes rows of the block at p: those whose number is k modulo of.
+func useStrip(d *Device, main accel.Memory, p unsafe.Pointer, want []byte, k, of int) error {
+	s, err := d.NewStream()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := rand.New(rand.NewPCG(uint64(k), 20))
+	const line = 1000
+	lines := len(want) / line
+	for range 500 {
+		first := r.IntN(lines/of)*of + k
+		n := r.IntN((lines-1-first)/of+1) + 1
+		from := r.IntN(line)
+		bytesOf := 1 + r.IntN(line-from)
+		b := make([]byte, n*bytesOf)
+		at := unsafe.Add(p, first*line+from)
+		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: at}, Bytes: int64(bytesOf), Count: [4]int64{int64(n), 1, 1, 1}}
+		c.DstStep[0], c.SrcStep[0] = int64(bytesOf), int64(of*line)
+		write := r.IntN(2) == 0
+		if write {
+			c.Dst, c.Src, c.DstStep, c.SrcStep = c.Src, c.Dst, c.SrcStep, c.DstStep
+			for i := range b {
+				b[i] = byte(r.Uint32())
+			}
+		}
+		if err := errors.Join(s.Copy(&c), s.Sync()); err != nil {
+			return err
+		}
+		for i := range n {
+			row := want[(first+i*of)*line+from:][:bytesOf]
+			if got := b[i*bytesOf:][:bytesOf]; write {
+				copy(row, got)
+			} else if !bytes.Equal(row, got) {
+				return errors.New("a row is not what was written there last")
+			}
+		}
+	}
+	return nil
+}
+
+// TestSourceThatFails reads a source that ends too early, and one that changes.
+func TestSourceThatFails(t *testing.T) {
+	d := open(t, t.TempDir(), Options{})
+	main := accel.NewHeap("ram", 1<<20)
+	src := &text{b: make([]byte, 3*page)}
+	p, err := d.mem.AllocFrom(src, 3*page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := make([]byte, 100)
+	move := func(at int, write bool) error {
+		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: unsafe.Add(p, at)}, Bytes: 100, Count: [4]int64{1, 1, 1, 1}}
+		if write {
+			c.Dst, c.Src = c.Src, c.Dst
+		}
+		return errors.Join(s.Copy(&c), s.Sync())
+	}
+	src.ends.Store(page)
+	if err := move(0, false); err != nil {
+		t.Error(err)
+	}
+	for _, write := range []bool{false, true} { // part of a page is written: the rest must be read
+		if err := move(page+8, write); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("behind the end, write %v: %v", write, err)
+		}
+	}
+	if n := d.mem.Allocated(); n != 0 {
+		t.Errorf("%d bytes are allocated after a write that failed", n)
+	}
+	src.ends.Store(0)
+	src.changed.Store(true)
+	for _, write := range []bool{false, true} {
+		if err := move(page+8, write); err == nil || !strings.Contains(err.Error(), "it was changed") {
+			t.Errorf("changed, write %v: %v", write, err)
+		}
+	}
+	src.changed.Store(false)
+	if err := errors.Join(move(page+8, true), move(page+8, false)); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil || src.closed.Load() != 1 {
+		t.Errorf("closing: %v; the source was closed %d times", err, src.closed.Load())
+	}
+}

@@ -43,7 +43,10 @@ type memory struct {
 }
 
 // block is a range of the file.
-type block struct{ at, n int64 }
+type block struct {
+	at, n  int64
+	origin *origin // what it began as, if it is in use; nil: nothing
+}
 
 func (b block) end() int64 { return b.at + b.n }
 
@@ -62,18 +65,31 @@ func (m *memory) Alloc(bytes int64) (unsafe.Pointer, error) {
 	if err := m.Reserve(bytes); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at, err := m.findLocked(room(bytes), bytes >= page)
+	p, err := m.insert(block{n: bytes})
 	if err != nil {
 		m.Release(bytes)
-		full := m.Full(bytes)
+		return nil, err
+	}
+	m.Keep()
+	return p, nil
+}
+
+// insert finds a place for b.
+func (m *memory) insert(b block) (unsafe.Pointer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, err := m.findLocked(room(b.n), b.n >= page)
+	if err != nil {
+		full := m.Full(b.n)
 		full.Err = err
 		return nil, full
 	}
+	b.at = at
+	if b.origin != nil {
+		b.origin.at = at
+	}
 	i, _ := m.indexLocked(at)
-	m.mu.blocks = slices.Insert(m.mu.blocks, i, block{at, bytes})
-	m.Keep()
+	m.mu.blocks = slices.Insert(m.mu.blocks, i, b)
 	return pointer(at), nil
 }
 
@@ -99,8 +115,8 @@ func (m *memory) findLocked(n int64, paged bool) (int64, error) {
 			continue
 		}
 		m.mu.holes = slices.Delete(m.mu.holes, i, i+1)
-		m.holeLocked(block{h.at, at - h.at})
-		m.holeLocked(block{at + n, h.end() - at - n})
+		m.holeLocked(block{at: h.at, n: at - h.at})
+		m.holeLocked(block{at: at + n, n: h.end() - at - n})
 		return at, nil
 	}
 	at := fit(m.mu.end)
@@ -111,7 +127,7 @@ func (m *memory) findLocked(n int64, paged bool) (int64, error) {
 		}
 		m.mu.size = size
 	}
-	m.holeLocked(block{m.mu.end, at - m.mu.end})
+	m.holeLocked(block{at: m.mu.end, n: at - m.mu.end})
 	m.mu.end = at + n
 	return at, nil
 }
@@ -146,10 +162,12 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 		return
 	}
 	at := int64(uintptr(p) - base)
+	var from *origin
 	m.mu.Lock()
 	i, found := m.indexLocked(at)
 	found = found && m.mu.blocks[i].n == bytes
 	if found {
+		from = m.mu.blocks[i].origin
 		m.mu.blocks = slices.Delete(m.mu.blocks, i, i+1)
 	}
 	m.mu.Unlock()
@@ -160,19 +178,31 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 		m.punch(at, room(bytes)) // before the room is given out again
 	}
 	m.mu.Lock()
-	m.holeLocked(block{at, room(bytes)})
+	m.holeLocked(block{at: at, n: room(bytes)})
 	m.mu.Unlock()
+	if from != nil {
+		bytes = from.close()
+	}
 	m.Release(bytes)
 }
 
 // holds reports whether n bytes from p on lie in one block.
 func (m *memory) holds(p uintptr, n int64) bool {
 	at := int64(p - base)
+	b := m.blockOf(at)
+	return at-b.at <= b.n && n <= b.end()-at
+}
+
+// blockOf returns the last block that begins at an offset or before; without one, a block that holds nothing.
+func (m *memory) blockOf(at int64) block {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, found := m.indexLocked(at)
 	if !found {
 		i--
 	}
-	return i >= 0 && at-m.mu.blocks[i].at <= m.mu.blocks[i].n && n <= m.mu.blocks[i].end()-at
+	if i < 0 {
+		return block{at: at, n: -1}
+	}
+	return m.mu.blocks[i]
 }

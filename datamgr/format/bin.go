@@ -31,6 +31,7 @@ func openBin(in *Input) error {
 		return &Error{At: true, Byte: min(size, want), Want: fmt.Sprintf("%d bytes, a %v", want, &d), Got: fmt.Sprint(size)}
 	}
 	f := &raw{r: r, elem: in.want.Elem}
-	in.fill = func(b *iface.Buffer) error { return fillRaw(f, b, false) }
+	in.inRows, in.plain = true, !bigHost
+	in.fill = func(b *iface.Buffer) error { return in.fillRows(f, b, false) }
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"unsafe"
 
@@ -170,9 +171,17 @@ func (n num) String() string {
 	return fmt.Sprint(n.f)
 }
 
-// fillRaw reads all elements of b: rows, or columns when the file is stored by
-// columns.
+// fillRaw reads all elements of b, which are the last of the file: rows, or columns when the
+// file is stored by columns.
 func fillRaw(f *raw, b *iface.Buffer, byColumns bool) error {
+	if err := fillElems(f, b, byColumns); err != nil {
+		return err
+	}
+	return f.end()
+}
+
+// fillElems is fillRaw for elements that more may follow.
+func fillElems(f *raw, b *iface.Buffer, byColumns bool) error {
 	var err error
 	switch b.Elem {
 	case iface.I8:
@@ -200,10 +209,15 @@ func fillRaw(f *raw, b *iface.Buffer, byColumns bool) error {
 	default:
 		err = fillRawOf(f, b, byColumns, reals[float64]())
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// fillRows reads elements of b, and after the last row of the file demands its end.
+func (in *Input) fillRows(f *raw, b *iface.Buffer, byColumns bool) error {
+	if in.moreRows() {
+		return fillElems(f, b, byColumns)
 	}
-	return f.end()
+	return fillRaw(f, b, byColumns)
 }
 
 func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool, conv conversion[T]) error {
@@ -280,3 +294,71 @@ func fillFirstFastest[T iface.Go](f *raw, b *iface.Buffer, conv conversion[T]) e
 	}
 	return nil
 }
+
+// Source is the elements of an open file, as memory has them: little-endian or big-endian, as this
+// machine is, row by row. It implements accel.Source.
+type Source struct {
+	name  string
+	file  fs.File
+	bytes io.ReaderAt
+	start int64
+	was   fs.FileInfo
+}
+
+// Source returns the elements where they lie in the file, so that any of them can be read at any
+// time. It takes the file over from in, which is closed then. It returns nil, and changes nothing,
+// if elements have to be converted or put in order, or if the file is compressed, not regular, or
+// cannot be read at any place.
+//
+// The end of a context that the file was opened with does not end reading.
+func (in *Input) Source() *Source {
+	if !in.plain || in.file == nil || in.fill == nil || in.rows > 0 {
+		return nil
+	}
+	file := in.file
+	bounded, _ := file.(*boundedFile)
+	if bounded != nil {
+		file = bounded.File
+	}
+	bytes, ok := file.(io.ReaderAt)
+	st, err := file.Stat()
+	if !ok || err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	if bounded != nil {
+		bounded.stop()
+	}
+	in.file, in.fill = nil, nil
+	return &Source{name: in.name, file: file, bytes: bytes, start: in.start, was: st}
+}
+
+// ReadAt fills b with the elements from byte at of all elements on. Errors are *Error.
+func (s *Source) ReadAt(b []byte, at int64) (int, error) {
+	n, err := s.bytes.ReadAt(b, s.start+at)
+	if n == len(b) {
+		return n, nil
+	}
+	e := &Error{File: s.name, At: true, Byte: s.start + at + int64(n), Err: err}
+	if err == nil || endOfFile(err) {
+		e.Err, e.Want, e.Got = nil, fmt.Sprintf("%d bytes more", len(b)-n), "the end of the file, which was longer when it was opened"
+	}
+	return n, e
+}
+
+// Changed returns an *Error if the file has another size, or was written since it was opened. A
+// file that was removed or replaced can still be read.
+func (s *Source) Changed() error {
+	st, err := s.file.Stat()
+	switch {
+	case err != nil:
+		return &Error{File: s.name, Err: err}
+	case st.Size() != s.was.Size():
+		return &Error{File: s.name, At: true, Byte: min(st.Size(), s.was.Size()), Want: fmt.Sprintf("%d bytes, as when it was opened", s.was.Size()), Got: fmt.Sprint(st.Size())}
+	case !st.ModTime().Equal(s.was.ModTime()):
+		return &Error{File: s.name, At: true, Byte: s.start, Want: "the elements as they were when it was opened", Got: "a file that was written since"}
+	}
+	return nil
+}
+
+// Close closes the file.
+func (s *Source) Close() error { return s.file.Close() }

@@ -166,6 +166,12 @@ type Input struct {
 	want  Want
 	fill  func(b *iface.Buffer) error
 	file  fs.File
+	// inRows: the elements lie row by row, and Fill can read some rows at a time. rows were read.
+	inRows bool
+	rows   int
+	// plain: the elements lie in the file from a byte on as a buffer has them
+	plain bool
+	start int64
 }
 
 // Open opens a data file and finds out its sizes. Errors in the
@@ -263,18 +269,42 @@ func Saved(name, saved string, d iface.Desc, want Want) ([]int, error) {
 	return in.Dims, nil
 }
 
+// InRows reports whether Fill can read some rows at a time.
+func (in *Input) InRows() bool { return in.inRows }
+
+// nextRows reports whether b is for some rows, or all of them, that come next, and counts them.
+func (in *Input) nextRows(b *iface.Buffer) bool {
+	if !in.inRows || b.Rank == 0 || len(in.Dims) == 0 || b.Off[0] != in.rows || b.Dim[0] > in.Dims[0]-in.rows {
+		return false
+	}
+	in.rows += b.Dim[0]
+	return true
+}
+
+// moreRows reports whether there are rows that were not read.
+func (in *Input) moreRows() bool { return in.inRows && len(in.Dims) > 0 && in.rows < in.Dims[0] }
+
 // Fill reads the elements into b, which must have the sizes and elements of the
-// Input, and closes the file. After an error the content of b means nothing.
+// Input, and closes the file. With InRows b may also be for some of the rows (the first
+// index): those from b.Off[0] on, which must be the first that no call has read; the last
+// call closes the file. After an error the content of b means nothing.
 func (in *Input) Fill(b *iface.Buffer) error {
 	if in.fill == nil {
 		return &Error{File: in.name, Err: errors.New("the file was read or closed before")}
 	}
 	d := in.want.desc(in.Dims)
+	part := in.nextRows(b)
+	if part {
+		d.Dim[0] = b.Dim[0]
+	}
 	if b.Kind != d.Kind || b.Elem != d.Elem || b.Dim != d.Dim {
 		in.Close()
 		return &Error{File: in.name, Want: d.String(), Got: b.Desc.String() + " to read into"}
 	}
 	err := in.fill(b)
+	if part && err == nil && in.moreRows() {
+		return nil
+	}
 	if cerr := in.Close(); err == nil {
 		err = cerr
 	}

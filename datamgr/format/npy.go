@@ -57,7 +57,9 @@ func (in *Input) npy(file io.Reader, rest func(read, want int64) (io.Reader, int
 		return &Error{At: true, Byte: int64(len(head)), Want: fmt.Sprintf("%d bytes, %s of type %v", want, sizes(d.Shape), elem), Got: fmt.Sprint(size)}
 	}
 	f := &raw{r: r, elem: elem, big: big, at: int64(len(head))}
-	in.fill = func(b *iface.Buffer) error { return fillRaw(f, b, d.Fortran) }
+	in.inRows = !d.Fortran || in.want.Kind.Rank() < 2
+	in.plain, in.start = in.inRows && elem == in.want.Elem && big == bigHost, f.at
+	in.fill = func(b *iface.Buffer) error { return in.fillRows(f, b, d.Fortran) }
 	return nil
 }
 

@@ -44,7 +44,9 @@ func openNpz(in *Input) error {
 		return in.badArchive(err)
 	}
 	in.file = &memberFile{File: in.file, member: r}
-	return in.npy(r, func(read, _ int64) (io.Reader, int64) { return r, size - read })
+	err = in.npy(r, func(read, _ int64) (io.Reader, int64) { return r, size - read })
+	in.plain = false // it may be compressed, and has a checksum
+	return err
 }
 
 // memberFile closes a member before its archive.

@@ -62,6 +62,75 @@ func Save(fsys Creator, name string, b *iface.Buffer) error {
 	return saveFile(fsys, file, file, func(w io.Writer) error { return buffered(w, b, write) })
 }
 
+// InRows reports whether a file of that name can be written some rows at a time, by CreateRows.
+func InRows(name string) bool { return Suffix(name) == ".npy" || Suffix(name) == ".bin" }
+
+// Rows is a file that is written some rows at a time, those along the first index. Either Close or
+// Abort must be called.
+type Rows struct {
+	name string
+	file io.WriteCloser
+	w    *bufio.Writer
+	left int // rows that are missing
+}
+
+// CreateRows begins to save data like d, which has rows; InRows must be true of name. The file appears with
+// Close, as with Save.
+func CreateRows(fsys Creator, name string, d iface.Desc) (*Rows, error) {
+	if !InRows(name) || d.Rank == 0 {
+		return nil, &Error{File: name, Want: "data with rows for a .npy or .bin file", Got: d.String()}
+	}
+	f, err := fsys.Create(name)
+	if err != nil {
+		return nil, &Error{File: name, Err: err}
+	}
+	r := &Rows{name: name, file: f, w: bufio.NewWriterSize(f, 256<<10), left: d.Dim[0]}
+	if Suffix(name) == ".npy" {
+		_, err = r.w.Write(npyHeader(d.Elem, d.Shape()))
+	}
+	if err != nil {
+		r.Abort()
+		return nil, &Error{File: name, Err: err}
+	}
+	return r, nil
+}
+
+// Write writes the rows of b, which come after those written before.
+func (r *Rows) Write(b *iface.Buffer) error {
+	if r.left -= b.Dim[0]; r.left < 0 {
+		return &Error{File: r.name, Want: fmt.Sprintf("%d rows", r.left+b.Dim[0]), Got: fmt.Sprint(b.Dim[0])}
+	}
+	return (&Input{name: r.name}).located(writeRaw(r.w, b))
+}
+
+// Close completes the file, or after an error leaves none.
+func (r *Rows) Close() error {
+	err := r.w.Flush()
+	if err == nil && r.left > 0 {
+		err = &Error{Want: "all rows", Got: fmt.Sprintf("%d missing", r.left)}
+	}
+	if err != nil {
+		r.Abort()
+		return (&Input{name: r.name}).located(err)
+	}
+	if err := r.file.Close(); err != nil {
+		return &Error{File: r.name, Err: err}
+	}
+	return nil
+}
+
+// Abort drops what was written.
+func (r *Rows) Abort() { abort(r.file) }
+
+// abort drops a file that was written in part.
+func abort(f io.WriteCloser) {
+	if a, ok := f.(interface{ Abort() }); ok {
+		a.Abort()
+	} else {
+		f.Close()
+	}
+}
+
 // saveFile makes a file of what write writes, all of it or nothing. Messages call it name.
 func saveFile(fsys Creator, file, name string, write func(io.Writer) error) error {
 	f, err := fsys.Create(file)
@@ -69,11 +138,7 @@ func saveFile(fsys Creator, file, name string, write func(io.Writer) error) erro
 		return &Error{File: name, Err: err}
 	}
 	if err = write(f); err != nil {
-		if a, ok := f.(interface{ Abort() }); ok {
-			a.Abort()
-		} else {
-			f.Close()
-		}
+		abort(f)
 		return (&Input{name: name}).located(err)
 	}
 	if err := f.Close(); err != nil {

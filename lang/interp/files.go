@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -178,6 +179,13 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	}
 	m.input = in
 	spec.Dims = in.Dims
+	spec.InParts = in.InRows()
+	spec.Source = func() accel.Source {
+		if src := in.Source(); src != nil {
+			return &lazyFile{src, spec.Name, at}
+		}
+		return nil
+	}
 	if m.plan != nil { // sizes are all that it needs
 		in.Close()
 	}
@@ -188,6 +196,31 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 		}
 		return m.catch(func() { m.badFile(err, at, "cannot load", s) })
 	}
+}
+
+// lazyFile is a file whose elements are read when tasks need them.
+type lazyFile struct {
+	*format.Source
+	data string // the name of the data
+	at   position
+}
+
+// ReadAt adds to an error of the file which statement loads it.
+func (f *lazyFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.Source.ReadAt(b, off)
+	return n, f.located(err)
+}
+
+// Changed adds to an error of the file which statement loads it.
+func (f *lazyFile) Changed() error { return f.located(f.Source.Changed()) }
+
+func (f *lazyFile) located(err error) error {
+	if err == nil {
+		return nil
+	}
+	s := f.at.span()
+	return fmt.Errorf("%w; `%s`, registered at %s:%d, reads the file when tasks need its elements: leave it as it is during the run, or replace it by a new file",
+		err, f.data, s.File, s.Start.Line)
 }
 
 // savedFile is what a save writes: the name, with the part of the file, and the data.
@@ -253,6 +286,10 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 			m.saveSparse(x, name, at, nameAt)
 			return
 		}
+		if m.plan == nil && format.InRows(name) && m.largerThanMemory(x) {
+			err = m.saveRows(x, name, at)
+			break
+		}
 		acc := m.hold(x, iface.R, at)
 		err = m.write(name, acc.Buffer())
 		if rerr := acc.Release(); err == nil {
@@ -267,6 +304,47 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	if err != nil {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
+}
+
+// largerThanMemory reports whether main memory has no room for all of h.
+func (m *Machine) largerThanMemory(h *Handle) bool {
+	d := h.h.Desc()
+	_, bounded := m.rt.DiskNode()
+	return bounded && d.Bytes() > m.rt.Nodes()[0].Capacity
+}
+
+// saveRows writes data for which main memory has no room, some rows at a time.
+func (m *Machine) saveRows(h *Handle, name string, at position) error {
+	m.alive(h, at)
+	m.record.uses(h)
+	acc, err := m.job.AcquireWith(m.ctx, h.h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), OrderOnly: true})
+	if err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	defer acc.Release()
+	var file *format.Rows
+	var bad error // about the file
+	err = acc.Rows(func(b *iface.Buffer) error {
+		bad = protect(func() (err error) {
+			if file == nil {
+				if file, err = format.CreateRows(format.Within(m.ctx, m.cfg.Files), name, h.h.Desc()); err != nil {
+					return err
+				}
+			}
+			return file.Write(b)
+		})
+		return bad
+	})
+	if err == nil {
+		return protect(file.Close)
+	}
+	if file != nil {
+		_ = protect(func() error { file.Abort(); return nil })
+	}
+	if bad == nil {
+		m.raiseEngine(err, at, h)
+	}
+	return bad
 }
 
 // saveSparse writes a sparse matrix to a file.
