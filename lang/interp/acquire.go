@@ -260,6 +260,17 @@ func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at position) (*engin
 	return m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
 }
 
+// holdOrder acquires h in mode R without its elements, which Rows gives.
+func (m *Machine) holdOrder(h *Handle, at position) *engine.Access {
+	m.alive(h, at)
+	m.record.uses(h)
+	acc, err := m.job.AcquireWith(m.ctx, h.h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), OrderOnly: true})
+	if err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	return acc
+}
+
 // siteFor returns the engine's form of a place; it carries the place itself.
 func (m *Machine) siteFor(at position) *engine.Site {
 	if at.file == nil {

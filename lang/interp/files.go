@@ -315,16 +315,11 @@ func (m *Machine) largerThanMemory(h *Handle) bool {
 
 // saveRows writes data for which main memory has no room, some rows at a time.
 func (m *Machine) saveRows(h *Handle, name string, at position) error {
-	m.alive(h, at)
-	m.record.uses(h)
-	acc, err := m.job.AcquireWith(m.ctx, h.h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), OrderOnly: true})
-	if err != nil {
-		m.raiseEngine(err, at, h)
-	}
+	acc := m.holdOrder(h, at)
 	defer acc.Release()
 	var file *format.Rows
 	var bad error // about the file
-	err = acc.Rows(func(b *iface.Buffer) error {
+	err := acc.Rows(func(b *iface.Buffer) error {
 		bad = protect(func() (err error) {
 			if file == nil {
 				if file, err = format.CreateRows(format.Within(m.ctx, m.cfg.Files), name, h.h.Desc()); err != nil {
