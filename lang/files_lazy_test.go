@@ -153,10 +153,12 @@ func TestLazyLoad(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "in"+suffix), content, 0o666); err != nil {
 					t.Fatal(err)
 				}
-				rt := lang.Must(engine.New(engine.Options{Workers: 2}))
-				t.Cleanup(func() { rt.Close() })
+				var rt *engine.Runtime
 				if lazy {
 					rt, _ = withDisk(t, 32<<10) // the elements are 64 KiB and more
+				} else {
+					rt = lang.Must(engine.New(engine.Options{Workers: 2}))
+					t.Cleanup(func() { rt.Close() })
 				}
 				inst, err := compile(t, lang.Config{Files: lang.Dir(dir)}, script).Run(t.Context(), rt)
 				if err != nil {
