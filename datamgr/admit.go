@@ -101,6 +101,9 @@ func (g *Registry) Fits(ops []Operand, on int) bool {
 			}
 			continue
 		}
+		if ops[i].placed() && ops[i].Handle.d.livesOn(g.nodes[on], ops[i].Handle.rows()) {
+			continue
+		}
 		b := ops[i].Handle.d.bytesOf(&ops[i].Handle.d.box)
 		if b > capacity-most || ops[i].Mode == modeRedux {
 			return g.Needs(ops, on) <= capacity
@@ -120,7 +123,9 @@ func (g *Registry) Needs(ops []Operand, on int) int64 { return g.needs(ops, on, 
 func (g *Registry) needs(ops []Operand, on, task int) int64 {
 	needs, bytes := plan(ops, g.nodes[on], task, 1)
 	for i := range needs {
-		bytes += needs[i].d.bytesOf(&needs[i].box)
+		if !needs[i].d.livesOn(g.nodes[on], needs[i].rows) {
+			bytes += needs[i].d.bytesOf(&needs[i].box)
+		}
 	}
 	if g.disk == nil || on > 0 {
 		return bytes

@@ -36,7 +36,9 @@ type Datum struct {
 	box    Box
 	stride [iface.MaxRank]int // of the main instance, in elements
 	home   bool               // main is the program's memory
-	void   bool
+	// where it lives on a device, or nil; fixed before it is used, see backing.go
+	deviceHome *instance
+	void       bool
 	// memory of its copies is not kept for others
 	noCache bool
 	layout  *Layout // of several arrays, or nil
@@ -193,6 +195,14 @@ func (d *Datum) mainAt(n *node, p unsafe.Pointer, bytes int64) {
 	d.clearState(stateLazy)
 }
 
+// homeInstance returns the instance where data lives that has a home.
+func (d *Datum) homeInstance() *instance {
+	if in := d.deviceHome; in != nil {
+		return in
+	}
+	return d.main.Load()
+}
+
 // weight is the size of an object for placement: 0 where it stays in main memory.
 func (d *Datum) weight() int64 {
 	if d.spills() {
@@ -207,6 +217,7 @@ func (d *Datum) free() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.freed = true
+	d.leaveHomeLocked()
 	for d.inUseLocked() {
 		d.mu.wake.Wait()
 	}
@@ -251,6 +262,7 @@ type instance struct {
 	pins    int  // tasks, copies and the program, which use it
 	holds   int  // of those, the program's
 	outside bool // its memory is not that of its node: see aside.go
+	given   bool // its memory is the program's
 	leaving bool // it is being evicted
 	gone    bool // it was freed
 }

@@ -43,7 +43,7 @@
 // there is none of that.
 //
 // With a disk, main memory is bounded like that of a device, and data that the runtime
-// owns has its main instance on the disk (disk.go). Copies that the program holds of such
+// owns has its main instance on the disk (backing.go). Copies that the program holds of such
 // data lie beside main memory (admit.go), and contributions are data (redux_data.go).
 //
 // Three handshakes between tasks that run and unordered accesses use no common lock. Their

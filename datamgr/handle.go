@@ -273,8 +273,8 @@ func (h *Handle) Strides() (step [iface.MaxRank]int) {
 	return step
 }
 
-// Home reports whether the data lives in memory that the program supplied.
-func (h *Handle) Home() bool { return h.d.home }
+// Home reports whether the data lives in memory that the program supplied, in main memory or on a device.
+func (h *Handle) Home() bool { return h.d.home || h.d.deviceHome != nil && h.d.deviceHome.given }
 
 // Reduction returns the reduction of the data, or nil.
 func (h *Handle) Reduction() *Reduction {

@@ -112,6 +112,7 @@ type home struct {
 	d           *Datum
 	id          int64 // of the handle of all of it
 	readOnly    bool
+	node        int // of the memory
 	extent      Extent
 	end         uintptr // the largest of this node and those below
 	rank        uint64  // not below those of the nodes below
@@ -192,7 +193,7 @@ func (n *home) sharing(o *home) *Datum {
 	if n.extent.First >= o.extent.End {
 		return nil
 	}
-	if !(n.readOnly && o.readOnly) && n.extent.Shares(&o.extent) {
+	if n.node == o.node && !(n.readOnly && o.readOnly) && n.extent.Shares(&o.extent) {
 		return n.d
 	}
 	return n.right.sharing(o)
@@ -208,7 +209,10 @@ func (t *homes) lookup(p uintptr) (d *Datum) {
 		case n.extent.First < p:
 			n = n.right
 		default:
-			d, n = n.d, n.right
+			if n.node == 0 {
+				d = n.d
+			}
+			n = n.right
 		}
 	}
 	return d

@@ -230,6 +230,7 @@ func (d *Datum) removeLocked(in *instance) {
 	case in.outside:
 		d.reg.aside.Free(in.ptr, in.bytes) // of an object, too: it counts
 		return
+	case in.given:
 	case d.object != nil:
 		d.freeObject(n.mem, in.bytes)
 	case d.noCache:

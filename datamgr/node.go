@@ -227,6 +227,14 @@ func (g *Registry) CloseNodes() (bytes int64, err error) {
 	}
 	for _, n := range g.nodes {
 		if n.bounded {
+			b, e := g.closeHomes(n)
+			if bytes += b; err == nil {
+				err = e
+			}
+		}
+	}
+	for _, n := range g.nodes {
+		if n.bounded {
 			n.enter()
 			for _, more := n.evictOf(g); more; _, more = n.evictOf(g) {
 			}

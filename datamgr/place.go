@@ -4,7 +4,7 @@ package datamgr
 //
 // In main memory all of a datum lies in its main instance. A handle that strides
 // cannot express there (a column picked as a vector) gets a packed instance of
-// its own. On another node, and in main memory where that is bounded (disk.go), a task uses an instance that holds what it needs, or
+// its own. On another node, and in main memory where that is bounded (backing.go), a task uses an instance that holds what it needs, or
 // gets one that holds just that. A task first takes its locks, then gets all its
 // instances, then fetches what it reads, then each fragment that it writes
 // becomes valid only in its own instance, before the kernel starts: nothing is
@@ -62,7 +62,7 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 	}
 	if len(ops) > 0 {
 		g := ops[0].Handle.d.reg
-		for _, n := range g.admitting(node) { // the device first: see disk.go
+		for _, n := range g.admitting(node) { // the device first: see backing.go
 			if err := p.admit(n, node, ops); err != nil {
 				g.heard(err, n)
 				p.Release()

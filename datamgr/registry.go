@@ -20,6 +20,9 @@ import (
 // which is the order in which callers take the lock.
 type Registry struct {
 	Owner any // the runtime; fixed before data is registered
+	// Plans says that nothing runs and values are not looked at, so data takes no memory; fixed
+	// before data is registered.
+	Plans bool
 
 	mu    sync.Mutex
 	mem   accel.Memory // main memory
@@ -101,8 +104,13 @@ type Spec struct {
 	Capacity []int
 	LD       int            // distance between rows (lines along the last index) in main memory, in elements; 0: their length
 	Step     []int          // distance between neighbours along each index but the last in main memory, in elements; nil: as LD says
-	Home     unsafe.Pointer // element 0 of host memory of that size, which stays the caller's; nil: none
-	ReadOnly bool           // tasks and accesses that write are errors
+	Home     unsafe.Pointer // element 0 of memory of that size, which stays the caller's; nil: none
+	// Node is the memory node where the data lives, 0 being main memory: Home is memory there, such as
+	// Memory.Alloc of its device returns. The value stays there until a task uses it elsewhere, and
+	// comes back when the data is unregistered. Without Home the registry allocates
+	// memory there, which is never evicted, and which has no value.
+	Node     int
+	ReadOnly bool // tasks and accesses that write are errors
 	// Unordered gives accesses no order with others; see Handle.SetUnordered.
 	Unordered bool
 	Name      string     // in messages and traces; "" for none
@@ -152,15 +160,23 @@ func (s *Spec) Extent() (int, error) {
 // Register declares a datum and returns the handle of all of it. Data with a
 // home has a value; other data has neither value nor memory until it is
 // written first. Home that shares bytes with that of other data, which has not been
-// unregistered, is a *SharedMemoryError, unless both are ReadOnly.
+// unregistered, is a *SharedMemoryError, unless both are ReadOnly. On a Node that is a
+// device, idle copies of other data are evicted if the memory needs it; an
+// *accel.NoMemoryError says that there is not enough, an *accel.LostError that the device is lost.
 func (g *Registry) Register(s *Spec) (*Handle, error) {
 	desc, err := s.desc()
 	if err != nil {
 		return nil, err
 	}
+	if err := g.checkHome(s); err != nil {
+		return nil, err
+	}
 	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	d.stride = s.strides(&desc)
+	if s.Node > 0 { // they are those of the memory there
+		d.stride = (&Spec{}).strides(&desc)
+	}
 	f := newFragment(d, d.box)
 	d.root = f
 	h := &Handle{f0: f, frags: []*fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
@@ -187,6 +203,12 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	switch {
 	case d.void:
 		f.init = true
+	case s.Node > 0 && desc.Len() > 0:
+		d.state.Store(uint32(stateLazy))
+		f.init = s.Home != nil
+		if !f.init {
+			f.why = NeverWritten
+		}
 	case s.Home != nil || desc.Len() == 0:
 		d.home = s.Home != nil
 		d.main.Store(&instance{d: d, node: g.nodes[0], box: d.box, ptr: s.Home, stride: d.stride})
@@ -199,13 +221,20 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		d.setState(stateNodes)
 	}
 	var at *home
-	if e := extentOf(s.Home, &desc, &d.stride); e.End > e.First {
-		at = &home{d: d, readOnly: s.ReadOnly, extent: e, end: e.End}
+	stride := s.strides(&desc)
+	if e := extentOf(s.Home, &desc, &stride); e.End > e.First {
+		at = &home{d: d, readOnly: s.ReadOnly, node: s.Node, extent: e, end: e.End}
+	}
+	if s.Node > 0 && desc.Len() > 0 {
+		if err := d.liveOn(g.nodes[s.Node], s.Home, stride); err != nil {
+			return nil, err
+		}
 	}
 	sub := g.Lock()
 	defer sub.Unlock()
 	if at != nil {
 		if o := g.homes.sharing(at); o != nil {
+			d.free()
 			return nil, &SharedMemoryError{Name: s.Name, Desc: desc, Other: o.whole, Site: o.whole.site}
 		}
 	}
@@ -284,6 +313,12 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	if d.void {
 		return h, nil
 	}
+	done := false
+	defer func() {
+		if !done {
+			d.free()
+		}
+	}()
 	lazy, err := d.begin(s)
 	if err == nil && !lazy {
 		err = d.allocate()
@@ -291,12 +326,6 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	if err != nil {
 		return nil, err
 	}
-	done := false
-	defer func() {
-		if !done {
-			d.free()
-		}
-	}()
 	if lazy {
 		// it is filled when it is used
 	} else if d.spills() && d.desc.Len() > 0 {

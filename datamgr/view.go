@@ -371,7 +371,7 @@ func (sub Submission) End(h *Handle, at *Site) {
 		vs[len(vs)-1].end(sub, why)
 	}
 	h.die(sub, why)
-	if in := h.d.main.Load(); in != nil && h.d.home {
-		sub.reg.homes.remove(h.id, uintptr(in.ptr))
+	if h.Home() {
+		sub.reg.homes.remove(h.id, uintptr(h.d.homeInstance().ptr))
 	}
 }

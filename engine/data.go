@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
@@ -23,6 +24,13 @@ type DataSpec = datamgr.Spec
 // until it is unregistered and that has ended, except through Acquire; other
 // data has no value and takes no memory before it is first written.
 //
+// With Node, data lives in the memory of a device: Home is memory there, with the value, to which
+// the last value returns when the data is unregistered; without Home the runtime
+// allocates memory there, without a value. Such memory is never evicted. If the device is lost, so is a
+// value that no other memory has, and the end of data with Home is a failure of its job.
+// Errors are a *NoNodeError, an *accel.NoMemoryError, an *accel.LostError, and ErrWouldDeadlock in a
+// kernel, for memory that the runtime would have to allocate.
+//
 // Memory that shares bytes with that of other data is a *datamgr.SharedMemoryError, unless
 // both are ReadOnly: as the runtime orders tasks by data, nothing would order the
 // tasks of both. Looking for such data takes a logarithm of the number of data with
@@ -32,6 +40,12 @@ type DataSpec = datamgr.Spec
 func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	if err := rt.open(); err != nil {
 		return nil, err
+	}
+	if err := rt.checkNode(s.Node); err != nil {
+		return nil, err
+	}
+	if s.Node > 0 && s.Home == nil && rt.mayBeInKernel() {
+		return nil, ErrWouldDeadlock // room there may have to wait for the kernel
 	}
 	s.Unordered = s.Unordered || rt.opt.Unordered
 	if s.Home == nil && slices.Contains(s.Dims, 0) && s.Capacity != nil { // no elements are a value
@@ -193,7 +207,7 @@ type Variable[T iface.Go] struct {
 	*datamgr.Handle
 }
 
-// A DataOption says more about new data: Name, Stride, Capacity, ReadOnly, Reduce, ReduceBy, Fill.
+// A DataOption says more about new data: Name, Stride, Capacity, ReadOnly, Reduce, ReduceBy, Fill, HomeOn.
 type DataOption interface{ dataOption(*dataOptions) }
 
 // dataOptions is what the options of new data say.
@@ -236,6 +250,14 @@ func Stride(steps ...int) DataOption {
 // except Content.
 func Capacity(dims ...int) DataOption {
 	return dataOptionFunc(func(o *dataOptions) { o.spec.Capacity = dims })
+}
+
+// HomeOn makes data live on a memory node, an index of Runtime.Nodes: p is memory there of the size of the data,
+// such as Memory.Alloc of the device returns, which stays the program's and has the value. With
+// p nil the runtime allocates memory there. See Register. It is an option of MakeVector
+// and the like.
+func HomeOn(node int, p unsafe.Pointer) DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.spec.Node, o.spec.Home = node, p })
 }
 
 // ReadOnly makes every use of the data that writes an error.
@@ -364,7 +386,11 @@ func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []
 		return fail("complex numbers have no order, so there is no %s of them; use ReduceSum, ReduceProd or ReduceBy", o.spec.Reduce.Name)
 	case o.spec.Reduce != nil && o.reduces != iface.NoElem && o.reduces != e:
 		return fail("ReduceBy combines %v, and the data has elements of type %v", o.reduces.GoType(), e.GoType())
-	case h == nil && o.spec.Step != nil:
+	case h != nil && (o.spec.Node != 0 || o.spec.Home != nil):
+		return fail("a slice is in main memory; for memory on a device use Make%s with HomeOn", strings.TrimPrefix(fn, "New"))
+	case filled && o.spec.Home != nil:
+		return fail("Fill is for memory of the runtime; what the program gives has its value")
+	case h == nil && o.spec.Home == nil && o.spec.Step != nil:
 		return fail("Stride is for memory of the program; the runtime lays out what it owns")
 	case h == nil && filled:
 		if !o.fill.fits(e) {

@@ -103,6 +103,8 @@
 //
 // An operand may be pinned to main memory (Operand.Pin): then the kernel finds it there.
 // Contributions that tasks on a device make by REDUX stay there until they are combined.
+// Data may live in the memory of a device ([HomeOn]): it is there at first, and the last value
+// comes back when it is unregistered.
 // The program may hold data on a device, too (AcquireOptions.Node). Such a hold ends only
 // when the program releases it, so no worker waits for its memory: a task that needs the
 // memory is set aside until a release. Runtimes that have the same device share its

@@ -170,7 +170,7 @@ func (h *releaser) runLight(t *task) {
 // reads it there without a call that could return an error, so a failed copy is recorded
 // for Failures. Values lost by a task were recorded when the task failed.
 func (t *task) bringHome() {
-	err := managed(t.x.h).Gather()
+	err := managed(t.x.h).BringHome()
 	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
 		if f := v.(*failure); f.codelet == lostCodelet {
 			err = f.cause

@@ -168,6 +168,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	dev := cpu.New(o.RAM)
 	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
+	rt.reg.Plans = o.Plan != nil
 	rt.reg.Owner = rt
 	if o.Verify {
 		rt.verify = newVerifier()
