@@ -142,6 +142,37 @@ func (l *lowerer) kept(e *ir.Expr) *ir.Expr {
 	return &ir.Expr{Op: ir.OpSlot, Type: e.Type, Slot: slot, Pos: e.Pos}
 }
 
+// certain returns e, a part of a complex number that may not be used: a local with its value if it may
+// fail where the other part does not.
+func (l *lowerer) certain(e, other *ir.Expr) *ir.Expr {
+	looked := map[*ir.Expr]bool{} // the indices of what other reads, which parts of one element share
+	ir.WalkExpr(other, func(x *ir.Expr) bool {
+		if x.Op == ir.OpLoad || x.Op == ir.OpElement {
+			for _, i := range x.X {
+				looked[i] = true
+			}
+		}
+		return true
+	})
+	fails := false
+	ir.WalkExpr(e, func(x *ir.Expr) bool {
+		switch x.Op {
+		case ir.OpLoad, ir.OpElement:
+			for _, i := range x.X {
+				part := i.Op == ir.OpConst && i.Pos == x.Pos // see elementPart
+				fails = fails || !looked[i] && !part
+			}
+		default:
+			fails = fails || x.Type.IsInt() && x.Op != ir.OpConst && x.Op != ir.OpSlot
+		}
+		return !fails
+	})
+	if fails {
+		return l.kept(e)
+	}
+	return e
+}
+
 // once returns e, which a formula uses several times: a local with its value, unless e is cheap.
 func (l *lowerer) once(e *ir.Expr) *ir.Expr {
 	most := repeatedOps
@@ -371,7 +402,7 @@ func (l *lowerer) complexCompare(b *syntax.Binary, op ir.Op, x, y *ir.Expr) *ir.
 	if op == ir.OpNe {
 		join = ir.OpOr
 	}
-	return f.is(join, f.is(op, a, d), f.is(op, c, e))
+	return f.is(join, f.is(op, a, d), f.is(op, l.certain(c, a), l.certain(e, d)))
 }
 
 // complexChoice lowers c ? a : b with a complex result.
@@ -502,8 +533,10 @@ func (l *lowerer) complexFunction(x *syntax.Call, name string, args []*ir.Expr) 
 	f := l.formulaFor(z.Type, x.Span)
 	switch name {
 	case "re":
+		l.certain(z.X[1], z.X[0])
 		return z.X[0]
 	case "im":
+		l.certain(z.X[0], z.X[1])
 		return z.X[1]
 	case "conj":
 		return f.pair(z.X[0], f.neg(z.X[1]))
