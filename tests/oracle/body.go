@@ -61,6 +61,10 @@ func field(name string, dims, offset []int) int64 {
 	switch name {
 	case "nnz": // of a sparse matrix
 		return int64(dims[2])
+	case "r": // of a bcsr
+		return int64(dims[3])
+	case "c":
+		return int64(dims[4])
 	case "n", "rows", "nx", "n0":
 		return int64(dims[0])
 	case "cols", "ny", "n1":

@@ -46,7 +46,8 @@ type handle struct {
 	places []int // of its elements in the datum, the last index fastest
 	of     *view // nil: the whole
 	deflt  *view
-	reduce string // see Data; parts of another kind have none of the script
+	sparse *Sparse // of the values of all of a sparse matrix, or of a part of one; nil: it is no such data
+	reduce string  // see Data; parts of another kind have none of the script
 }
 
 // A view is a set of parts.
@@ -55,6 +56,9 @@ type view struct {
 	dims  []int // how parts are indexed
 	parts []*handle
 	ended bool
+	// sparse: the parts are sparse matrices. If about is set, nothing says where one ends: only all
+	// parts together are known.
+	sparse, about bool
 }
 
 // alive reports whether h can be used; code is the error when it cannot.
@@ -76,7 +80,7 @@ func newDatum(name string, d *Data) *datum {
 		n *= k
 	}
 	x := &datum{name: name, data: d, cells: make([]cell, n)}
-	h := &handle{datum: x, reduce: d.Reduce, shape: d.Shape, dims: d.Dims, offset: make([]int, len(d.Dims))}
+	h := &handle{datum: x, sparse: d.Sparse, reduce: d.Reduce, shape: d.Shape, dims: d.Dims, offset: make([]int, len(d.Dims))}
 	for k := range n {
 		h.places = append(h.places, k)
 		x.cells[k].T = d.Elem
@@ -263,6 +267,53 @@ func (h *handle) declare(slice [][2]int, filters []Filter) (*view, string) {
 		p.of = v
 	}
 	v.parts = parts
+	return v, ""
+}
+
+// lines are the rows, or columns of a csc, or rows of blocks that entries are ordered by.
+func (m *Sparse) lines() int { return len(m.Ptr) - 1 }
+
+// piece is the matrix of lines lo to hi, or of a coo of these entries, and where its entries begin and end.
+func (m *Sparse) piece(lo, hi int) (p *Sparse, from, to int) {
+	p = &Sparse{Format: m.Format, Rows: m.Rows, Cols: m.Cols, R: m.R, C: m.C}
+	if from, to = lo, hi; m.Ptr != nil {
+		from, to = m.Ptr[lo], m.Ptr[hi]
+		for _, at := range m.Ptr[lo : hi+1] {
+			p.Ptr = append(p.Ptr, at-from)
+		}
+	}
+	p.Row, p.Col = slices.Clone(m.Row[from:to]), slices.Clone(m.Col[from:to])
+	switch m.Format {
+	case "csr":
+		p.Rows = hi - lo
+	case "csc":
+		p.Cols = hi - lo
+	case "bcsr":
+		p.Rows = (hi - lo) * m.R
+	}
+	return p, from, to
+}
+
+// declareSparse makes a view of h, a sparse matrix.
+func (h *handle) declareSparse(f Filter) (*view, string) {
+	n := len(h.sparse.Row)
+	if h.sparse.Ptr != nil {
+		n = h.sparse.lines()
+	}
+	args := append(slices.Clone(f.Args), 0)
+	lo, hi, code := cuts(n, args[0], f.Sizes, 0, 0)
+	if code != "" {
+		return nil, code
+	}
+	v := &view{of: h, dims: []int{len(lo)}, sparse: true, about: f.Sizes == nil && (f.Name == "nonzeros" || f.Name == "entries")}
+	for k := range lo {
+		m, from, to := h.sparse.piece(lo[k], hi[k])
+		first, last := make([]int, len(h.dims)), slices.Clone(h.dims)
+		first[0], last[0] = from, to
+		p := h.part(first, last, -1)
+		p.sparse, p.of = m, v
+		v.parts = append(v.parts, p)
+	}
 	return v, ""
 }
 

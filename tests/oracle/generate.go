@@ -19,6 +19,9 @@ type generator struct {
 	deep   int
 	faults bool // tasks may fail
 	errors bool // statements may fail
+	// format and elem are those of most sparse matrices of a program that has many of them; "": it has few
+	format string
+	elem   Type
 }
 
 // opened is a block that statements are added to.
@@ -40,6 +43,13 @@ func Generate(seed uint64) *Program {
 	}
 	for range 2 + g.IntN(3) {
 		g.addCodelet(g.codelet())
+	}
+	if g.chance(25) {
+		g.format, g.elem = pick(g, sparseFormats...), pick(g, sparseElems...)
+		for range 2 + g.IntN(2) {
+			g.addCodelet(g.sparseCodelet())
+		}
+		g.try(g.sparse(g.format, g.elem))
 	}
 	for range 2 + g.IntN(3) {
 		g.try(g.register(g.shape(), g.dataElem(), nil))
@@ -238,7 +248,7 @@ func (g *generator) places() []place {
 				parts(x.deflt, n)
 			}
 		case *view:
-			if x.of.alive() == "" {
+			if x.of.alive() == "" && !x.sparse {
 				parts(x, n)
 			}
 		}
@@ -403,7 +413,7 @@ func (g *generator) tiles(dims []int) Filter {
 func (g *generator) insert() *Stmt {
 	c := pick(g, g.p.Codelets...)
 	if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse != "" }) {
-		return g.insertSparse(c)
+		return g.insertSparse(c, nil)
 	}
 	return g.insertOf(c)
 }

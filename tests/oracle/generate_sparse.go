@@ -9,12 +9,13 @@ package oracle
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // sparseValues is what the name of a sparse matrix has behind it where its values are meant.
 const sparseValues = ".val"
 
-var sparseFormats = []string{"csr", "csr", "csc", "coo"}
+var sparseFormats = []string{"csr", "csr", "csc", "coo", "bcsr"}
 
 // sparseElems are the types of elements of sparse matrices.
 var sparseElems = []Type{F64, F64, F32, I64, I32, C128}
@@ -28,7 +29,7 @@ type sparseArray struct {
 // arrays are the arrays of the structure that the format has.
 func (m *Sparse) arrays() []sparseArray {
 	switch m.Format {
-	case "csr":
+	case "csr", "bcsr":
 		return []sparseArray{{"ptr", m.Ptr}, {"col", m.Col}}
 	case "csc":
 		return []sparseArray{{"ptr", m.Ptr}, {"row", m.Row}}
@@ -36,41 +37,75 @@ func (m *Sparse) arrays() []sparseArray {
 	return []sparseArray{{"row", m.Row}, {"col", m.Col}}
 }
 
-// sparse registers a sparse matrix with elements of type t.
-func (g *generator) sparse(format string, t Type) *Stmt {
-	m := &Sparse{Format: format, Rows: 1 + g.IntN(6), Cols: 1 + g.IntN(6)}
-	type entry struct{ row, col int }
-	var all []entry
-	for i := range m.Rows {
-		for j := range m.Cols {
-			if g.chance(35) {
-				all = append(all, entry{i, j})
-			}
-		}
-	}
-	if all == nil { // a vector of the language has elements
-		all = append(all, entry{g.IntN(m.Rows), g.IntN(m.Cols)})
-	}
-	switch format {
-	case "csc":
-		slices.SortFunc(all, func(a, b entry) int { return cmp.Or(a.col-b.col, a.row-b.row) })
+// spot is the place of an entry, or of a block.
+type spot struct{ row, col int }
+
+// place gives m entries at these places, in the order of the format; those of a coo keep theirs.
+func (m *Sparse) place(all []spot) {
+	lines, line := m.Rows, func(e spot) int { return e.row }
+	switch m.Format {
 	case "coo":
-		g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		lines = -1
+	case "csc":
+		lines, line = m.Cols, func(e spot) int { return e.col }
+		slices.SortFunc(all, func(a, b spot) int { return cmp.Or(a.col-b.col, a.row-b.row) })
+	case "bcsr":
+		lines = m.Rows / m.R
+		fallthrough
+	default:
+		slices.SortFunc(all, func(a, b spot) int { return cmp.Or(a.row-b.row, a.col-b.col) })
 	}
-	lines, line := m.Rows, func(e entry) int { return e.row }
-	if format == "csc" {
-		lines, line = m.Cols, func(e entry) int { return e.col }
-	}
-	if format != "coo" {
-		m.Ptr = make([]int, lines+1)
-	}
+	m.Ptr, m.Row, m.Col = make([]int, lines+1), nil, nil
 	for _, e := range all {
 		m.Row, m.Col = append(m.Row, e.row), append(m.Col, e.col)
+		if m.Format == "coo" {
+			continue
+		}
 		for k := line(e) + 1; k < len(m.Ptr); k++ {
 			m.Ptr[k]++
 		}
 	}
-	s := g.register(Vector, t, []int{len(all)})
+	if m.Format == "coo" {
+		m.Ptr = nil
+	}
+}
+
+// sparseType is the format and the element type of a sparse matrix.
+func (g *generator) sparseType() (format string, t Type) {
+	if g.format != "" && g.chance(85) {
+		return g.format, g.elem
+	}
+	return pick(g, sparseFormats...), pick(g, sparseElems...)
+}
+
+// sparse registers a sparse matrix with elements of type t.
+func (g *generator) sparse(format string, t Type) *Stmt {
+	m := &Sparse{Format: format, Rows: 1 + g.IntN(6), Cols: 1 + g.IntN(6)}
+	rows, cols := m.Rows, m.Cols
+	shape, dims := Vector, []int{0}
+	if format == "bcsr" {
+		rows, cols = 1+g.IntN(3), 1+g.IntN(3)
+		m.R, m.C = 1+g.IntN(3), 1+g.IntN(3)
+		m.Rows, m.Cols = rows*m.R, cols*m.C
+		shape, dims = Block, []int{0, m.R, m.C}
+	}
+	var all []spot
+	for i := range rows {
+		for j := range cols {
+			if g.chance(35) {
+				all = append(all, spot{i, j})
+			}
+		}
+	}
+	if all == nil { // a vector of the language has elements
+		all = append(all, spot{g.IntN(rows), g.IntN(cols)})
+	}
+	if format == "coo" {
+		g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	m.place(all)
+	dims[0] = len(all)
+	s := g.register(shape, t, dims)
 	s.Name += sparseValues
 	s.Data.Sparse, s.Data.Reduce = m, ""
 	return s
@@ -79,10 +114,14 @@ func (g *generator) sparse(format string, t Type) *Stmt {
 // sparseCodelet makes a codelet that takes a sparse matrix: its product with a vector in several forms, that of the
 // transposed matrix, and what changes its values.
 func (g *generator) sparseCodelet() *Codelet {
-	t, format := pick(g, sparseElems...), pick(g, sparseFormats...)
+	format, t := g.sparseType()
 	c := &Codelet{Name: g.name("c"), Like: map[string]string{}, Contributes: map[string]string{}, Lengths: map[string]string{}}
 	matrix := func(mode Mode) {
-		c.Ops = append(c.Ops, Operand{Name: "A" + sparseValues, Mode: mode, Shape: Vector, Elem: t, Sparse: format})
+		shape := Vector
+		if format == "bcsr" {
+			shape = Block
+		}
+		c.Ops = append(c.Ops, Operand{Name: "A" + sparseValues, Mode: mode, Shape: shape, Elem: t, Sparse: format})
 	}
 	vector := func(name string, mode Mode, length string) {
 		c.Ops = append(c.Ops, Operand{Name: name, Mode: mode, Shape: Vector, Elem: t})
@@ -97,6 +136,10 @@ func (g *generator) sparseCodelet() *Codelet {
 	upTo := func(n string) *Domain { return &Domain{Ranges: []Range{{Lo: num(0), Hi: fieldOf("A", n)}}} }
 	i, k := name("i"), name("k")
 	val := elem("A"+sparseValues, k)
+	if format == "bcsr" {
+		g.blockCodelet(c, t, matrix, vector)
+		return c
+	}
 	if format == "coo" {
 		row, col := elem("A.row", k), elem("A.col", k)
 		switch g.IntN(3) {
@@ -124,7 +167,11 @@ func (g *generator) sparseCodelet() *Codelet {
 	}
 	j := elem(across, k)
 	line := &Domain{Of: "A" + sparseValues, Along: along, Line: i}
-	switch g.IntN(6) {
+	switch g.IntN(8) {
+	case 6, 7: // each value by one of the other index, so that the codelet does the same to all parts of a view together
+		matrix(RW)
+		vector("x", R, others)
+		c.Body = []*Stmt{loop(For, "i", upTo(lines), loop(For, "k", line, set(val, pick(g, "*=", "+=", "-="), elem("x", j))))}
 	case 0, 1: // y = A * x of a csr, transposed of a csc
 		matrix(R)
 		vector("x", R, others)
@@ -157,8 +204,208 @@ func (g *generator) sparseCodelet() *Codelet {
 	return c
 }
 
-// insertSparse makes an insert of a codelet of sparseCodelet; nil when no data fits.
-func (g *generator) insertSparse(c *Codelet) *Stmt {
+// blockCodelet makes c a codelet for a bcsr.
+func (g *generator) blockCodelet(c *Codelet, t Type, matrix func(Mode), vector func(string, Mode, string)) {
+	i, k, a, b := name("i"), name("k"), name("a"), name("b")
+	upTo := func(e *Expr) *Domain { return &Domain{Ranges: []Range{{Lo: num(0), Hi: e}}} }
+	col := op("+", op("*", elem("A.col", k), fieldOf("A", "c")), b)
+	loop := func(i string, over *Domain, body ...*Stmt) *Stmt {
+		return &Stmt{Kind: For, Names: []string{i}, Over: over, Body: body}
+	}
+	// all runs s for each element of each block.
+	all := func(s *Stmt) []*Stmt {
+		line := &Domain{Of: "A" + sparseValues, Along: "row", Line: i}
+		return []*Stmt{loop("i", upTo(op("//", fieldOf("A", "rows"), fieldOf("A", "r"))), loop("k", line,
+			loop("a", upTo(fieldOf("A", "r")), loop("b", upTo(fieldOf("A", "c")), s))))}
+	}
+	switch g.IntN(4) {
+	case 0: // y = A * x
+		matrix(R)
+		vector("x", R, "cols")
+		vector("y", W, "rows")
+		line := &Domain{Of: "A" + sparseValues, Along: "row", Line: op("//", i, fieldOf("A", "r"))}
+		value := elem("A"+sparseValues, k, op("%", i, fieldOf("A", "r")), b)
+		inner := &Expr{Op: "fold", Name: "sum", Index: []string{"b"}, Over: upTo(fieldOf("A", "c")), Args: []*Expr{op("*", value, elem("x", col))}}
+		fold := &Expr{Op: "fold", Name: "sum", Index: []string{"k"}, Over: line, Args: []*Expr{inner}}
+		c.Body = []*Stmt{{Kind: Each, Names: []string{"i"}, Over: &Domain{Of: "y"}, Body: []*Stmt{{Kind: Assign, Target: elem("y", i), Op: "=", Expr: fold}}}}
+	case 1: // y += transposed A * x
+		matrix(R)
+		vector("x", R, "rows")
+		vector("y", RW, "cols")
+		row := op("+", op("*", i, fieldOf("A", "r")), a)
+		c.Body = all(&Stmt{Kind: Assign, Target: elem("y", col), Op: "+=", Expr: op("*", elem("A"+sparseValues, k, a, b), elem("x", row))})
+	default:
+		matrix(RW)
+		vector("x", R, "cols")
+		c.Body = all(&Stmt{Kind: Assign, Target: elem("A"+sparseValues, k, a, b), Op: pick(g, "*=", "+=", "-="), Expr: elem("x", col)})
+	}
+}
+
+// sparseStatement adds a statement about sparse matrices that is no insert of one codelet.
+func (g *generator) sparseStatement() {
+	switch g.IntN(11) {
+	case 0, 1:
+		g.try(g.sparse(g.sparseType()))
+	case 9, 10:
+		c := pick(g, g.p.Codelets...)
+		if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse != "" }) {
+			if s := g.insertSparse(c, nil); s != nil {
+				g.options(s)
+				g.try(s)
+			}
+		}
+	case 2, 3:
+		g.conversion()
+	case 4, 5, 6:
+		g.partitionSparse()
+	case 7:
+		g.eachPart()
+	default:
+		if v, ok := g.sparseView(); ok && g.chance(50) {
+			g.try(&Stmt{Kind: Unpartition, Text: pick(g, "", "to ram"), Refs: []*Ref{{Name: v}}})
+		}
+	}
+}
+
+// isSparse reports whether p is the values of a whole sparse matrix, by the name that says so: a function has
+// them as a vector.
+func (p place) isSparse() bool { return p.sparse != nil && strings.HasSuffix(p.ref.Name, sparseValues) }
+
+// conversion registers data that is converted from a matrix, or from a sparse one.
+func (g *generator) conversion() {
+	p, ok := g.some(func(p place) bool {
+		return p.of == nil && p.hasValue() && slices.Contains(sparseElems, p.data.Elem) && (p.shape == Matrix || p.isSparse())
+	})
+	if !ok {
+		return
+	}
+	d := &Data{Shape: Vector, Elem: p.data.Elem, From: p.ref}
+	s := &Stmt{Kind: Register, Name: g.name("d"), Data: d}
+	format := pick(g, "csr", "csc", "coo", "bcsr", "matrix")
+	if g.format != "" && p.data.Elem == g.elem && g.chance(50) {
+		format = g.format
+	}
+	switch {
+	case format == "matrix" && !p.isSparse():
+		return
+	case format == "matrix":
+		d.Shape = Matrix
+	default:
+		s.Name += sparseValues
+		if d.Sparse = (&Sparse{Format: format}); format == "bcsr" {
+			d.Shape, d.Sparse.R, d.Sparse.C = Block, 1+g.IntN(3), 1+g.IntN(3)
+		}
+	}
+	g.try(s)
+}
+
+// partitionSparse declares a view of a sparse matrix.
+func (g *generator) partitionSparse() {
+	p, ok := g.some(place.isSparse)
+	if !ok {
+		return
+	}
+	m := p.sparse
+	f := Filter{Name: "rows"}
+	n := len(m.Row)
+	switch {
+	case m.Format == "coo":
+		f.Name = "entries"
+	case m.Format == "csc":
+		n, f.Name = m.lines(), pick(g, "cols", "nonzeros")
+	default:
+		n, f.Name = m.lines(), pick(g, "rows", "rows", "nonzeros")
+	}
+	if f.Name == "nonzeros" || g.chance(50) {
+		f.Args = []int{1 + g.IntN(min(n, 4))}
+		if g.errors && g.chance(5) {
+			f.Args[0] = n + 1
+		}
+	} else {
+		for left := n; left > 0; {
+			k := 1 + g.IntN(left)
+			f.Sizes = append(f.Sizes, k)
+			left -= k
+		}
+	}
+	g.try(&Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}, Filter: []Filter{f}, Sparse: true})
+}
+
+// sparseView returns the name of a view of a sparse matrix.
+func (g *generator) sparseView() (string, bool) {
+	names := slices.DeleteFunc(g.visible(), func(n string) bool {
+		x, _ := g.m.names.find(n)
+		v, ok := x.(*view)
+		return !ok || !v.sparse || v.ended || v.of.alive() != ""
+	})
+	if len(names) == 0 {
+		return "", false
+	}
+	return pick(g, names...), true
+}
+
+// eachPart inserts a codelet for all parts of a view of a sparse matrix that does to them what it would do to
+// the whole, wherever one part ends: its vectors are as long as the index that no part divides.
+func (g *generator) eachPart() {
+	name, ok := g.sparseView()
+	if !ok {
+		return
+	}
+	x, _ := g.m.names.find(name)
+	v := x.(*view)
+	m := v.of.sparse
+	lines := "rows"
+	switch m.Format {
+	case "csc":
+		lines = "cols"
+	case "coo":
+		lines = ""
+	}
+	var fit []*Codelet
+	for _, c := range g.p.Codelets {
+		takes, across := false, true
+		for _, o := range c.Ops {
+			takes = takes || o.Sparse == m.Format && o.Elem == v.of.data.Elem
+			across = across && c.Lengths[o.Name] != lines || o.Sparse != ""
+		}
+		if takes && across {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		return
+	}
+	b := g.name("b")
+	insert := g.insertSparse(pick(g, fit...), &place{v.of, &Ref{Name: b}})
+	if insert != nil {
+		g.try(&Stmt{Kind: For, Names: []string{b}, Over: &Domain{Parts: name}, Body: []*Stmt{insert}})
+	}
+}
+
+// sparsePlaces are the sparse matrices of a format and an element type, and parts of such matrices.
+func (g *generator) sparsePlaces(format string, t Type) []place {
+	var out []place
+	for _, n := range g.visible() {
+		x, _ := g.m.names.find(n)
+		switch x := x.(type) {
+		case *handle:
+			if p := (place{x, &Ref{Name: n}}); p.isSparse() && x.alive() == "" {
+				out = append(out, p)
+			}
+		case *view:
+			if !x.sparse || x.about || x.ended || x.of.alive() != "" {
+				continue
+			}
+			for k, p := range x.parts {
+				out = append(out, place{p, &Ref{Name: n, Index: []*Expr{num(int64(k))}}})
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(p place) bool { return p.sparse.Format != format || p.data.Elem != t })
+}
+
+// insertSparse makes an insert of a codelet of sparseCodelet, with the matrix of that is not nil; nil when no data fits.
+func (g *generator) insertSparse(c *Codelet, with *place) *Stmt {
 	s := &Stmt{Kind: Insert, Name: c.Name, Args: make([]Arg, len(c.Ops))}
 	var chosen []place
 	var m *Sparse
@@ -169,18 +416,26 @@ func (g *generator) insertSparse(c *Codelet) *Stmt {
 		return m.Cols
 	}
 	for k, o := range c.Ops {
-		p, ok := g.some(func(p place) bool {
-			if p.shape != Vector || p.data.Elem != o.Elem || o.Mode.reads() && !p.hasValue() {
-				return false
+		fits := func(p place) bool {
+			return p.data.Elem == o.Elem && (!o.Mode.reads() || p.hasValue()) &&
+				!slices.ContainsFunc(chosen, func(q place) bool { return q.shares(p.handle) })
+		}
+		var p place
+		ok := false
+		switch {
+		case o.Sparse == "":
+			p, ok = g.some(func(p place) bool {
+				return p.shape == Vector && (p.dims[0] == length(o) || g.faults && g.chance(5)) && fits(p)
+			})
+		case with != nil:
+			if p, ok = *with, fits(*with); !ok {
+				return nil
 			}
-			if o.Sparse != "" && (p.data.Sparse == nil || p.data.Sparse.Format != o.Sparse || p.of != nil) {
-				return false
+		default:
+			if all := slices.DeleteFunc(g.sparsePlaces(o.Sparse, o.Elem), func(p place) bool { return !fits(p) }); len(all) > 0 {
+				p, ok = pick(g, all...), true
 			}
-			if o.Sparse == "" && p.dims[0] != length(o) && !(g.faults && g.chance(5)) {
-				return false
-			}
-			return !slices.ContainsFunc(chosen, func(q place) bool { return q.shares(p.handle) })
-		})
+		}
 		if !ok {
 			var r *Stmt
 			if o.Sparse != "" {
@@ -198,7 +453,7 @@ func (g *generator) insertSparse(c *Codelet) *Stmt {
 			p = place{h.(*handle), &Ref{Name: r.Name}}
 		}
 		if o.Sparse != "" {
-			m = p.data.Sparse
+			m = p.sparse
 		}
 		chosen = append(chosen, p)
 		s.Args[k] = Arg{Mode: o.Mode, Ref: p.ref, Sparse: o.Sparse != ""}

@@ -11,10 +11,14 @@ import (
 // statement adds a statement of any kind.
 func (g *generator) statement() {
 	deep := len(g.open)
+	if g.format != "" && g.chance(35) {
+		g.sparseStatement()
+		return
+	}
 	switch k := g.IntN(200); {
-	case k < 2:
-		g.try(g.sparse(pick(g, sparseFormats...), pick(g, sparseElems...)))
-	case k < 12:
+	case k < 4:
+		g.sparseStatement()
+	case k < 13:
 		s := g.register(g.shape(), g.dataElem(), nil)
 		if g.chance(15) {
 			s.Names = append(s.Names, g.name("d"))
@@ -238,7 +242,7 @@ func (g *generator) view() string {
 	names := slices.DeleteFunc(g.visible(), func(n string) bool {
 		x, _ := g.m.names.find(n)
 		v, ok := x.(*view)
-		return !ok || v.ended || v.of.alive() != ""
+		return !ok || v.sparse || v.ended || v.of.alive() != ""
 	})
 	if len(names) == 0 {
 		return ""

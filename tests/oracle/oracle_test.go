@@ -184,17 +184,18 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	out = append(out, "complex REDUX", "csr R", "csr W", "csr RW", "csc R", "csc RW", "coo R", "coo RW")
+	out = append(out, "complex REDUX", "csr W")
 	for _, op := range append(slices.Clone(complexOps), "**", "==", "!=") {
 		out = append(out, "complex script "+op, "complex body "+op)
 	}
 	for _, name := range []string{"complex", "re", "im", "conj", "abs"} {
 		out = append(out, "complex body "+name)
 	}
-	filters := maps.Clone(vocab.Filters)
-	delete(filters, "nonzeros") // of sparse matrices, which the programs do not have
-	delete(filters, "entries")
-	for _, f := range append(slices.Sorted(maps.Keys(filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
+	for _, f := range []string{"csr", "csc", "coo", "bcsr"} {
+		out = append(out, "from "+f, "part of a "+f, f+" R", f+" RW")
+	}
+	out = append(out, "from matrix")
+	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "inside", "slice", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}
 	return out

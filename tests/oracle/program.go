@@ -142,6 +142,7 @@ type Stmt struct {
 	Target *Expr
 	Op     string // of an assignment: "=", "+=" and so on
 	Over   *Domain
+	Sparse bool   // partition: Refs are the values of sparse matrices, and all of those are meant
 	Text   string // options and nodes that change no result, as written
 	Body   []*Stmt
 	Else   []*Stmt
@@ -156,14 +157,17 @@ type Data struct {
 	Fill   *Expr   // nil: none
 	List   []*Expr // nil: none
 	Sparse *Sparse // the data is the values of this matrix; nil: of none
+	From   *Ref    // what is converted into the data, a matrix or a sparse one; nil: nothing
 	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"
 }
 
 // Sparse is the structure of a sparse matrix. Entry k is in row Row[k] and column Col[k]. In a csr entries are
-// ordered by rows, and those of row i begin at Ptr[i]; in a csc by columns. A coo has no Ptr.
+// ordered by rows, and those of row i begin at Ptr[i]; in a csc by columns. A coo has no Ptr. The entries
+// of a bcsr are blocks of R x C elements, and Ptr, Row and Col count blocks.
 type Sparse struct {
-	Format        string // "csr", "csc" or "coo"
+	Format        string // "csr", "csc", "coo" or "bcsr"
 	Rows, Cols    int
+	R, C          int // of a bcsr, else 0
 	Ptr, Row, Col []int
 }
 

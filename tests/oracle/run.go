@@ -3,7 +3,9 @@ package oracle
 // Statements of scripts: what they do to data, what they print, and how they end.
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -347,6 +349,10 @@ func (m *Machine) run1(s *Stmt) flow {
 }
 
 func (m *Machine) register(name string, s *Stmt) {
+	if s.Data.From != nil {
+		m.convert(name, s)
+		return
+	}
 	d := newDatum(name, s.Data)
 	var fill Value
 	if s.Data.Fill != nil {
@@ -364,6 +370,104 @@ func (m *Machine) register(name string, s *Stmt) {
 		}
 		c.has, c.filled = written, true
 	}
+	m.own(name, d)
+}
+
+// convert registers data with the entries of a matrix, or of a sparse one.
+func (m *Machine) convert(name string, s *Stmt) {
+	h := m.handle(s.Data.From, s.Line)
+	m.Values = true
+	m.read(h, s.Line, false)
+	spots, values := h.entries()
+	d := *s.Data
+	rows, cols := h.size()
+	switch {
+	case d.Sparse == nil:
+		m.Used["from matrix"]++
+		d.Dims = []int{rows, cols}
+	case len(spots) == 0:
+		panic(undetermined("a sparse matrix without entries"))
+	default:
+		m.Used["from "+d.Sparse.Format]++
+		k := &Sparse{Format: d.Sparse.Format, Rows: rows, Cols: cols, R: d.Sparse.R, C: d.Sparse.C}
+		all := spots
+		if k.Format == "bcsr" {
+			k.Rows, k.Cols = (rows+k.R-1)/k.R*k.R, (cols+k.C-1)/k.C*k.C
+			all = nil
+			for _, e := range spots {
+				if b := (spot{e.row / k.R, e.col / k.C}); !slices.Contains(all, b) {
+					all = append(all, b)
+				}
+			}
+		}
+		k.place(slices.Clone(all))
+		if d.Sparse, d.Dims = k, []int{len(all)}; k.Format == "bcsr" {
+			d.Dims = append(d.Dims, k.R, k.C)
+		}
+	}
+	x := newDatum(name, &d)
+	for i := range x.cells {
+		c := &x.cells[i]
+		c.Value, c.has, c.filled = convert(d.Elem, intValue(0)), written, true
+	}
+	for k, e := range spots {
+		x.cells[d.placeOf(e)].Value = values[k]
+	}
+	m.own(name, x)
+}
+
+// size is the rows and columns of h, a matrix or a sparse one.
+func (h *handle) size() (rows, cols int) {
+	if h.sparse != nil {
+		return h.sparse.Rows, h.sparse.Cols
+	}
+	return h.dims[0], h.dims[1]
+}
+
+// entries are those of h, a matrix or a sparse one, row by row. Of a matrix and of blocks, zeros are none.
+func (h *handle) entries() (spots []spot, values []Value) {
+	at := map[spot]Value{}
+	add := func(row, col int, v Value, zeros bool) {
+		if zeros || v.I != 0 || v.F != 0 || v.Im != 0 {
+			at[spot{row, col}] = v
+		}
+	}
+	for k, p := range h.places {
+		v := h.cells[p].Value
+		switch m := h.sparse; {
+		case m == nil:
+			add(k/h.dims[1], k%h.dims[1], v, false)
+		case m.Format == "bcsr":
+			b, in := k/(m.R*m.C), k%(m.R*m.C)
+			add(m.Row[b]*m.R+in/m.C, m.Col[b]*m.C+in%m.C, v, false)
+		default:
+			add(m.Row[k], m.Col[k], v, true)
+		}
+	}
+	spots = slices.SortedFunc(maps.Keys(at), func(a, b spot) int { return cmp.Or(a.row-b.row, a.col-b.col) })
+	for _, e := range spots {
+		values = append(values, at[e])
+	}
+	return spots, values
+}
+
+// placeOf is the place of an entry among the elements of d.
+func (d *Data) placeOf(e spot) int {
+	m := d.Sparse
+	if m == nil {
+		return e.row*d.Dims[1] + e.col
+	}
+	r, c := max(1, m.R), max(1, m.C)
+	for k := range m.Row {
+		if m.Row[k] == e.row/r && m.Col[k] == e.col/c {
+			return (k*r+e.row%r)*c + e.col%c
+		}
+	}
+	panic("oracle: an entry that is not in the matrix")
+}
+
+// own declares d in the innermost block.
+func (m *Machine) own(name string, d *datum) {
 	m.names.names[name] = d.whole
 	m.names.owned = append(m.names.owned, d)
 	m.names.order = append(m.names.order, name)
@@ -388,7 +492,13 @@ func (m *Machine) element(v Value, t Type, line int) Value {
 func (m *Machine) partition(s *Stmt) {
 	for _, r := range s.Refs {
 		h := m.handle(r, s.Line)
-		v, code := h.declare(s.Slice, s.Filter)
+		var v *view
+		var code string
+		if s.Sparse {
+			v, code = h.declareSparse(s.Filter[0])
+		} else {
+			v, code = h.declare(s.Slice, s.Filter)
+		}
 		if code != "" {
 			m.fail(s.Line, code)
 		}
@@ -671,6 +781,9 @@ func (m *Machine) insert(s *Stmt) *task {
 			if a.mode != Scratch && b.mode != Scratch && (a.mode != R || b.mode != R) && a.shares(b.handle) {
 				m.fail(s.Line, "E0304")
 			}
+			if a.datum == b.datum && (len(a.places) == 0 || len(b.places) == 0) && (a.mode != R || b.mode != R) {
+				panic(undetermined("a part without entries beside the whole")) // the check takes it for a part that has some
+			}
 		}
 	}
 	for _, u := range t.uses {
@@ -678,6 +791,9 @@ func (m *Machine) insert(s *Stmt) *task {
 			m.fail(s.Line, "E0303")
 		}
 		if u.mode.reads() {
+			if len(u.places) == 0 && slices.ContainsFunc(u.cells, func(c cell) bool { return c.has != written }) {
+				panic(undetermined("a part without entries of a matrix without values"))
+			}
 			m.needs(u.handle, s.Line)
 		}
 	}

@@ -347,7 +347,10 @@ func (m *Machine) execute(t *task) {
 		ops[u.name] = o
 		if o.Sparse != "" {
 			m.Used[o.Sparse+" "+u.mode.String()]++
-			o.sparse = u.data.Sparse
+			if u.of != nil {
+				m.Used["part of a "+o.Sparse]++
+			}
+			o.sparse = u.sparse
 			o.sparse.addTo(ops, strings.TrimSuffix(u.name, sparseValues))
 		}
 	}
@@ -380,7 +383,7 @@ func (m *Sparse) addTo(ops map[string]*operand, name string) {
 		}
 		ops[name+"."+a.name] = o
 	}
-	ops[name] = &operand{mode: R, dims: []int{m.Rows, m.Cols, len(m.Row)}, offset: []int{0, 0}}
+	ops[name] = &operand{mode: R, dims: []int{m.Rows, m.Cols, len(m.Row) * max(1, m.R*m.C), m.R, m.C}, offset: []int{0, 0}}
 }
 
 // operand is u as the body has it.

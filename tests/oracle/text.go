@@ -68,7 +68,13 @@ func (w *writer) stmt(s *Stmt) {
 		if s.Slice != nil {
 			slice = "[" + list(s.Slice, func(r [2]int) string { return fmt.Sprintf("%d..%d", r[0], r[1]) }) + "]"
 		}
-		w.line("partition %s%s by %s", name, list(s.Refs, func(r *Ref) string { return r.text() + slice }), strings.Join(each(s.Filter, Filter.text), " then "))
+		of := func(r *Ref) string {
+			if s.Sparse {
+				return strings.TrimSuffix(r.text(), sparseValues)
+			}
+			return r.text() + slice
+		}
+		w.line("partition %s%s by %s", name, list(s.Refs, of), strings.Join(each(s.Filter, Filter.text), " then "))
 	case Unpartition, Invalidate, Unregister, Evict, Wait, Prefetch, Hint:
 		verb := [...]string{Unpartition: "unpartition", Invalidate: "invalidate", Unregister: "unregister", Evict: "evict", Wait: "wait", Prefetch: "prefetch", Hint: "hint"}[s.Kind]
 		w.line("%s", strings.TrimRight(fmt.Sprintf("%s %s %s", verb, list(s.Refs, (*Ref).text), s.Text), " "))
@@ -209,11 +215,25 @@ func (d *Data) text() string {
 	}
 	kind, values := d.Shape.String(), "list"
 	if m := d.Sparse; m != nil {
-		args = []string{strconv.Itoa(m.Rows), strconv.Itoa(m.Cols)}
-		for _, a := range m.arrays() {
-			args = append(args, a.name+" = ["+list(a.items, strconv.Itoa)+"]")
+		kind, values, args = m.Format, "val", nil
+		if d.From == nil {
+			args = []string{strconv.Itoa(m.Rows), strconv.Itoa(m.Cols)}
 		}
-		kind, values = m.Format, "val"
+		if m.Format == "bcsr" {
+			args = append(args, fmt.Sprintf("r = %d, c = %d", m.R, m.C))
+		}
+		if d.From == nil {
+			for _, a := range m.arrays() {
+				args = append(args, a.name+" = ["+list(a.items, strconv.Itoa)+"]")
+			}
+		}
+	}
+	switch {
+	case d.From == nil:
+	case strings.HasSuffix(d.From.Name, sparseValues):
+		args = append(args, "from = "+strings.TrimSuffix(d.From.text(), sparseValues))
+	default:
+		args = append(args, "dense = "+d.From.text())
 	}
 	if d.LD > 0 {
 		args = append(args, fmt.Sprintf("ld = %d", d.LD))
