@@ -169,6 +169,10 @@ func (h *Handle) describe(out *iface.Desc) {
 	}
 }
 
+// emptyPart reports whether h is a part without elements, such as rows of a sparse matrix that have no entries. Its
+// box has a place all the same, where the element of another part is.
+func (h *Handle) emptyPart() bool { return h.empty != 0 && h.parent != nil }
+
 // dim is the size along the k-th index of h.
 func (h *Handle) dim(k int) int {
 	a := h.axes[k]

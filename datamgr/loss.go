@@ -153,7 +153,7 @@ func Fault(ops []Operand) (int, any) {
 	for i := range ops {
 		op := &ops[i]
 		d := op.Handle.d
-		if !op.Mode.Reads() || managed(op.Handle).State()&stateFaults == 0 {
+		if !op.Mode.Reads() || managed(op.Handle).State()&stateFaults == 0 || op.Handle.emptyPart() {
 			continue
 		}
 		var fault any
@@ -219,7 +219,7 @@ func Spoil(ops []Operand, fault any) {
 			a.mu.Lock()
 			a.mu.fault = fault
 			a.mu.Unlock()
-		case op.Mode.Writes():
+		case op.Mode.Writes() && !op.Handle.emptyPart():
 			d.setState(stateFaults)
 			l := &loss{fault}
 			d.mu.Lock()

@@ -860,3 +860,29 @@ func TestCSRErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestTaskOnEmptyPartFails: a task that fails on rows without entries loses no values of other rows, and values
+// that are lost elsewhere cancel no task on such rows.
+func TestTaskOnEmptyPartFails(t *testing.T) {
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+	var out bytes.Buffer
+	_, err := compile(t, lang.Config{}, `codelet scale(A: RW csr[f64], k: i64) {
+    let z = 6 // k
+    for i in 0..A.rows { for e in A.row(i) { A.val[e] *= float(z) } }
+}
+register A = csr[f64](3, 3, ptr = [0, 0, 2, 3], col = [0, 1, 2], val = [4, 5, 6])
+partition v = A by rows(3)
+insert scale(RW v[0], 0)
+insert scale(RW v[2], 2)
+print(A.val)
+insert scale(RW v[1], 0)
+let t = insert scale(RW v[0], 1)
+wait t
+print("done")
+`).Run(t.Context(), rt, lang.Stdout(&out))
+	wantErr(t, err, "R0101", "test.spu:7:1")
+	if got, want := out.String(), "vector[f64] 3: 4.0 5.0 18.0\ndone\n"; got != want {
+		t.Errorf("output %q, want %q", got, want)
+	}
+}
