@@ -14,6 +14,7 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -73,6 +74,7 @@ func fuzzOne[T iface.Go](t *testing.T, fsys *memFS, name string, kind iface.Kind
 	if len(x) == 0 {
 		return // text has no place for the sizes of nothing
 	}
+	fuzzParts(t, fsys, name, Want{Kind: kind, Elem: e}, b)
 	for _, s := range Suffixes {
 		again := &memFS{MapFS: fstest.MapFS{}}
 		if !canHold(dataName(s), &d) {
@@ -89,6 +91,43 @@ func fuzzOne[T iface.Go](t *testing.T, fsys *memFS, name string, kind iface.Kind
 			if x[i] != y[i] && x[i] == x[i] {
 				t.Fatalf("%v saved as %s: element %d was %v and is %v", &d, s, i, x[i], y[i])
 			}
+		}
+	}
+}
+
+// fuzzParts reads the file again in rows and from its Source, where it can be, and finds what is in b.
+func fuzzParts(t *testing.T, fsys *memFS, name string, want Want, b *iface.Buffer) {
+	whole := unsafe.Slice((*byte)(b.Ptr), b.Bytes())
+	for _, lazy := range []bool{false, true} {
+		in, err := Open(fsys, name, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		again := bytesOf(make([]uint64, len(whole)/8+1))[:len(whole)] // aligned
+		switch src := (*Source)(nil); {
+		case lazy:
+			if src = in.Source(); src == nil {
+				return
+			}
+			defer src.Close()
+			if _, err := src.ReadAt(again, 0); err != nil {
+				t.Fatalf("reading the source: %v", err)
+			}
+		case !in.InRows() || b.Rank == 0:
+			continue
+		default:
+			row := len(whole) / b.Dim[0]
+			for i := range b.Dim[0] {
+				part := *b
+				part.Ptr, part.Dim[0], part.Off[0] = unsafe.Pointer(&again[i*row]), 1, i
+				if err := in.Fill(&part); err != nil {
+					t.Fatalf("reading row %d: %v", i, err)
+				}
+			}
+		}
+		if !bytes.Equal(again, whole) {
+			t.Fatalf("a file that is read in parts, lazy %v, has other elements", lazy)
 		}
 	}
 }
