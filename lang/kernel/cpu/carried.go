@@ -7,6 +7,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
@@ -60,6 +61,9 @@ func (c *compiler) carriedStrips(st *ir.Stmt) func(m *machine, lo int64, n int) 
 		return nil
 	}
 	body := s.carriedLoop(p)
+	if p.back == 0 && c.fn.Source != nil {
+		body = storesInOrder(body, c.fn.Source.Span(int(p.st.Target.Lo), int(p.st.Target.Hi)))
+	}
 	c.temps = max(c.temps, s.stripCount)
 	met, slot := c.demandsHold(want), s.axis
 	return func(m *machine, lo int64, n int) bool {
@@ -73,6 +77,18 @@ func (c *compiler) carriedStrips(st *ir.Stmt) func(m *machine, lo int64, n int) 
 		}
 		m.tick(n)
 		return true
+	}
+}
+
+// storesInOrder returns body with the result false if it faults elsewhere than at the element that it stores, whose index may be
+// wrong in an earlier round. Nothing is stored then, for all other operations of a strip come before its stores.
+func storesInOrder(body func(m *machine, n int) bool, target diag.Span) func(m *machine, n int) bool {
+	return func(m *machine, n int) (ok bool) {
+		f := faultOf(func() { ok = body(m, n) })
+		if f != nil && f.Span == target {
+			panic(f)
+		}
+		return ok && f == nil
 	}
 }
 
