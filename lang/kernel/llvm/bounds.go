@@ -11,6 +11,7 @@ type nest struct {
 	proved map[*ir.Expr]bool // elements that are in bounds if the check of the nest holds
 	holds  value             // whether it does
 	top    *ir.Stmt          // the loop, if it is one statement
+	ranges map[*ir.Stmt]bool // loops whose ranges have been checked, and whose rounds have been counted
 }
 
 // span is the range of an int in all rounds of a nest, both ends included.

@@ -3,7 +3,6 @@ package llvm
 // Statements and loops.
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/starpush/starpush/lang/kernel/ir"
@@ -58,6 +57,15 @@ func (w *writer) stmt(st *ir.Stmt, p place) {
 func (w *writer) innerFor(st *ir.Stmt, p place) {
 	r := &st.Domain[0]
 	lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
+	if w.nest.ranges[st] {
+		k := w.alloca("i64")
+		w.emit("store i64 %s, ptr %s", lo.name, k)
+		w.groups(w.newGroup(st, intValue(0)), k, hi, func(i value) {
+			w.set(r.Slot, i)
+			w.stmts(st.Body, p)
+		})
+		return
+	}
 	if p.lanes != nil || hasLoops(st.Body, nil) {
 		w.forStmt(st, lo, hi, p)
 		return
@@ -83,10 +91,10 @@ func (w *writer) innerFor(st *ir.Stmt, p place) {
 		return
 	}
 	fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
-	w.branch(holds.name, fast, slow)
+	w.rarely(w.not(holds).name, slow, fast)
 	w.start(fast)
 	maps.Copy(found, outer.proved)
-	w.nest = &nest{proved: found, holds: outer.holds, top: outer.top}
+	w.nest = &nest{proved: found, holds: outer.holds, top: outer.top, ranges: outer.ranges}
 	w.forStmt(st, lo, hi, place{})
 	w.nest = outer
 	w.jump(end)
@@ -188,136 +196,12 @@ func (w *writer) trips(lo, hi value, closed bool) value {
 // loop runs body with 0 to n-1. cost is that of a round; innermost, that no loop is in it,
 // whose rounds would look at the budget.
 func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
-	w.unrolledLoop(n, innermost, cost, 1, body)
+	w.loopInParts(n, innermost, cost, nil, body)
 }
 
 // twiceCost bounds the cost of a round of a nest in scalar code that has a form without checks for
 // itself.
 const twiceCost = 64
-
-// smallCost bounds the cost of a round of a loop in scalar code that is written several times, and
-// unrolled is how often. LLVM does that where all elements are known to be in bounds, or makes vectors.
-const (
-	smallCost = 24
-	unrolled  = 4
-)
-
-// unrolls reports whether a loop is to be written several times.
-func (w *writer) unrolls(st *ir.Stmt, cost int, p place) bool {
-	return p.lanes == nil && !p.checked && w.thread == nil && cost <= smallCost && !hasLoops(st.Body, nil) &&
-		workOf(st.Body, nil).calls == 0 && w.checks(st.Body)
-}
-
-// checks reports whether elements in a block are checked where no nest is.
-func (w *writer) checks(list []*ir.Stmt) bool {
-	found := false
-	element := func(x *ir.Expr) {
-		found = found || x.Op == ir.OpLoad && len(x.X) > 0 && !w.inBounds(x) || x.Op == ir.OpElement && !w.always(x) && !w.inBounds(x)
-	}
-	ir.WalkStmts(list, func(st *ir.Stmt) {
-		if st.Kind == ir.StoreStmt || st.Kind == ir.ElementStmt {
-			element(w.elementOf(st))
-		}
-		st.Exprs(func(e *ir.Expr) { ir.WalkExpr(e, func(x *ir.Expr) bool { element(x); return true }) })
-	})
-	return found
-}
-
-// few writes a loop from lo to end-1: a form for few rounds, which looks at the budget once, and what
-// many writes for others. A row of 8 elements of a sparse matrix takes 4.7 ns on znver5 instead of 6.1.
-func (w *writer) few(lo, end value, cost int, round func(i value), many func()) {
-	some, few, other, done := w.label("some"), w.label("few"), w.label("many"), w.label("done")
-	w.branch(w.compare("icmp slt", lo, end).name, some, other)
-	w.start(some)
-	n := w.binary("sub", end, lo)
-	w.branch(w.compare("icmp ule", n, intValue(w.part(cost))).name, few, other)
-	w.start(few)
-	k := w.alloca("i64")
-	w.emit("store i64 0, ptr %s", k)
-	several, in, last, out := w.label("loop"), w.label("rounds"), w.label("loop"), w.label("end")
-	w.jump(several)
-	w.start(several)
-	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-	w.branch(w.compare("icmp uge", w.binary("sub", n, at), intValue(unrolled)).name, in, last)
-	w.start(in)
-	for c := range unrolled {
-		round(w.binary("add", lo, w.binary("add", at, intValue(int64(c)))))
-	}
-	w.emit("store i64 %s, ptr %s", w.binary("add", at, intValue(unrolled)).name, k)
-	w.jump(several)
-	w.start(last)
-	w.counted(k, "1", n, func(k value) { round(w.binary("add", lo, k)) }) // from 0: lo may be negative, and it counts without a sign
-	w.jump(out)
-	w.start(out)
-	w.spend(w.binary("mul", n, intValue(int64(cost))))
-	w.jump(done)
-	w.start(other)
-	many()
-	w.jump(done)
-	w.start(done)
-}
-
-// part returns the rounds of a loop between two looks at the budget.
-func (w *writer) part(cost int) int64 { return int64(max(shortLoop, budget/8/max(cost, 1))) }
-
-// unrolledLoop is loop with copies of the rounds one after another.
-func (w *writer) unrolledLoop(n value, innermost bool, cost, copies int, body func(k value)) {
-	var rounds int64
-	fixed := false
-	if n.isConstant() {
-		fmt.Sscan(n.name, &rounds)
-		fixed = true
-	}
-	k := w.alloca("i64")
-	w.emit("store i64 0, ptr %s", k)
-	if !innermost || fixed && rounds <= shortLoop || w.thread != nil {
-		w.counted(k, "1", n, func(at value) {
-			body(at)
-			if !innermost {
-				w.spend(intValue(1))
-			}
-		})
-		return
-	}
-	part := intValue(w.part(cost))
-	head, in, out := w.label("part"), w.label("rounds"), w.label("done")
-	w.jump(head)
-	w.start(head)
-	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-	w.branch(w.compare("icmp ult", at, n).name, in, out)
-	w.start(in)
-	rest := w.binary("sub", n, at)
-	less := w.compare("icmp ult", rest, part)
-	rest = w.choose(less, rest, part)
-	end := w.binary("add", at, rest)
-	if copies > 1 {
-		step := intValue(int64(copies))
-		w.counted(k, step.name, w.binary("sub", end, w.binary("urem", rest, step)), func(at value) {
-			for i := range copies {
-				body(w.binary("add", at, intValue(int64(i))))
-			}
-		})
-	}
-	w.counted(k, "1", end, body)
-	w.spend(w.binary("mul", rest, intValue(int64(cost))))
-	w.jump(head)
-	w.start(out)
-}
-
-// counted runs body with the number in the memory k, and with one larger by step each time, while it
-// is below end.
-func (w *writer) counted(k, step string, end value, body func(at value)) {
-	head, in, out := w.label("loop"), w.label("round"), w.label("done")
-	w.jump(head)
-	w.start(head)
-	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
-	w.branch(w.compare("icmp ult", at, end).name, in, out)
-	w.start(in)
-	body(at)
-	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, %s", at.name, step), k)
-	w.jump(head)
-	w.start(out)
-}
 
 // spend takes n from the budget, and calls the program if nothing is left. Kernels of devices
 // have no budget.
@@ -364,111 +248,6 @@ func hasFolds(list []*ir.Stmt, e *ir.Expr) bool {
 	ir.WalkStmts(list, func(st *ir.Stmt) { st.Exprs(look) })
 	look(e)
 	return found
-}
-
-// forStmt writes a loop whose rounds run in order, from lo to hi.
-func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
-	r := &st.Domain[0]
-	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
-	if p.lanes == nil {
-		w.note(st.Domain[0].Pos, "in order, one round at a time: %v", workOf(st.Body, nil))
-	} else {
-		w.note(st.Domain[0].Pos, "in order, in each lane: %v", workOf(st.Body, nil))
-	}
-	if lo.width == 0 && hi.width == 0 && st.Value != nil {
-		w.whileLoop(st, lo, w.trips(lo, hi, r.Closed), innermost, c, p)
-		return
-	}
-	if lo.width == 0 && hi.width == 0 {
-		round := func(i value) {
-			w.set(r.Slot, i)
-			w.stmts(st.Body, p)
-		}
-		several, copies := w.unrolls(st, c, p), 1
-		if several && w.nest.top == st {
-			copies = unrolled
-		}
-		rounds := func() {
-			w.unrolledLoop(w.trips(lo, hi, r.Closed), innermost, c, copies, func(k value) { round(w.binary("add", lo, k)) })
-		}
-		if !several || w.nest.top == st || hi.isConstant() && lo.isConstant() {
-			rounds()
-			return
-		}
-		end := hi
-		if r.Closed {
-			end = w.binary("add", hi, intValue(1)) // the smallest int after the largest
-		}
-		w.few(lo, end, c, round, rounds)
-		return
-	}
-	// every lane has a range of its own
-	width := p.lanes.width
-	lo, hi = w.spread(lo, width), w.spread(hi, width)
-	n := w.trips(lo, hi, r.Closed)
-	if p.mask != "" {
-		n = w.choose(w.mask(p), n, zero(ir.I64, width))
-	}
-	left := w.alloca(n.llvm())
-	w.emit("store %s, ptr %s", n.text(), left)
-	w.set(r.Slot, lo)
-	head, in, out := w.label("loop"), w.label("round"), w.label("done")
-	w.jump(head)
-	w.start(head)
-	n.name = w.ins("load %s, ptr %s", n.llvm(), left)
-	run := w.compare("icmp ne", n, intValue(0))
-	if st.Value != nil {
-		run = w.binary("and", run, w.expr(st.Value, p.under(run)))
-	}
-	w.branch(w.any(run), in, out)
-	w.start(in)
-	w.stmts(st.Body, p.under(run))
-	w.set(r.Slot, w.binary("add", w.get(r.Slot, width), intValue(1)))
-	less := w.binary("sub", n, w.cast("zext", run, ir.I64))
-	w.emit("store %s, ptr %s", less.text(), left)
-	w.spend(intValue(int64(c)))
-	w.jump(head)
-	w.start(out)
-}
-
-// whileLoop writes at most n rounds of a loop from lo on, which ends when its condition holds in
-// no lane. It looks at the budget between parts of the rounds.
-func (w *writer) whileLoop(st *ir.Stmt, lo, n value, innermost bool, c int, p place) {
-	part := intValue(1)
-	if innermost {
-		part = intValue(int64(max(shortLoop, budget/8/max(c, 1))))
-	}
-	k, stop := w.alloca("i64"), w.alloca("i64")
-	w.emit("store i64 0, ptr %s", k)
-	round := func() value { return value{name: w.ins("load i64, ptr %s", k), typ: ir.I64} }
-	head, rounds, next, test, in, look, out := w.label("part"), w.label("rounds"), w.label("loop"), w.label("while"), w.label("round"), w.label("look"), w.label("done")
-	w.jump(head)
-	w.start(head)
-	at := round()
-	w.branch(w.compare("icmp ult", at, n).name, rounds, out)
-	w.start(rounds)
-	rest := w.binary("sub", n, at)
-	rest = w.choose(w.compare("icmp ult", rest, part), rest, part)
-	w.emit("store i64 %s, ptr %s", w.binary("add", at, rest).name, stop)
-	w.jump(next)
-	w.start(next)
-	at = round()
-	w.branch(w.compare("icmp ult", at, value{name: w.ins("load i64, ptr %s", stop), typ: ir.I64}).name, test, look)
-	w.start(test)
-	w.set(st.Domain[0].Slot, w.binary("add", lo, at))
-	goesOn := w.expr(st.Value, p)
-	if goesOn.width > 0 {
-		goesOn = w.both(p.mask, goesOn)
-	}
-	w.branch(w.any(goesOn), in, out)
-	w.start(in)
-	w.stmts(st.Body, p)
-	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
-	w.jump(next)
-	w.start(look)
-	w.spend(w.binary("mul", part, intValue(int64(c))))
-	w.jump(head)
-	w.start(out)
 }
 
 // domain is the evaluated domain of an each or a fold.
@@ -570,10 +349,24 @@ func (w *writer) each(st *ir.Stmt, p place) {
 				why = "loops of its rounds have ranges and elements of their own"
 			}
 			w.note(st.Head, "one round at a time (%s), %v", why, workOf(st.Body, nil))
-			inOrder := func(p place) { w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) }) }
+			inOrder := func(p place) {
+				last := len(d.ranges) - 1
+				slot := d.ranges[last].Slot
+				b := w.newBlock(slot, st.Body, p)
+				if b == nil {
+					w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) })
+					return
+				}
+				w.around(d, 0, last, false, c, func() {
+					w.inBlocks(b, d.lo[last], d.n[last], c, p, func(k value, p place) {
+						w.set(slot, w.binary("add", d.lo[last], k))
+						w.stmts(st.Body, p)
+					})
+				})
+			}
 			if p.checked && p.lanes == nil && w.thread == nil && w.nest.top == st && c <= twiceCost {
 				fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
-				w.branch(w.nest.holds.name, fast, slow)
+				w.rarely(w.not(w.nest.holds).name, slow, fast)
 				w.start(fast)
 				inOrder(place{})
 				w.jump(end)

@@ -96,6 +96,7 @@ type place struct {
 	mask    string // the lanes that run, a vector of i1; "": all
 	checked bool   // elements are checked, even if the nest has been found in bounds
 	first   bool   // ints that grow from lane to lane have their value in the first
+	onFault string // the block where lanes go on if an operation in them fails; "": the run ends
 }
 
 // emit writes an instruction without a result.
@@ -390,6 +391,12 @@ func (w *writer) set(slot int, v value) {
 func (w *writer) guard(p place, bad value, f fault, v value) {
 	if bad.width > 0 {
 		bad = w.both(p.mask, bad)
+	}
+	if p.onFault != "" {
+		next := w.label("next")
+		w.rarely(w.any(bad), p.onFault, next)
+		w.start(next)
+		return
 	}
 	w.faults = append(w.faults, f)
 	fail, next := w.label("fault"), w.label("next")

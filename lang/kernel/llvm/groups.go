@@ -1,0 +1,326 @@
+package llvm
+
+// Rounds of loops in scalar code whose checks are made for several of them at once, in lanes.
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// early finds what lanes can compute of the rounds of a loop before the first of these rounds runs.
+type early struct {
+	w        *writer
+	lanes    *lanes
+	body     []*ir.Stmt
+	sets     map[int]bool     // locals that the rounds assign
+	stores   map[int]bool     // operands that they write
+	lets     map[int]*ir.Stmt // locals that each round assigns once
+	needs    map[int]bool     // those that the elements and ranges need
+	elements []*ir.Expr       // that each round uses, with indices that lanes can compute
+	checked  bool             // whether the check of the nest may not hold
+	seen     map[*ir.Expr]bool
+}
+
+// newEarly looks at the rounds of a loop over the index in a slot. checked reports whether they may run where the check of the
+// nest does not hold.
+func (w *writer) newEarly(slot, width int, body []*ir.Stmt, checked bool) *early {
+	y := &early{w: w, lanes: newLanes(w.fn, slot, width, body), body: body, checked: checked,
+		sets: map[int]bool{}, stores: map[int]bool{}, lets: map[int]*ir.Stmt{}, needs: map[int]bool{}, seen: map[*ir.Expr]bool{}}
+	ir.WalkStmts(body, func(s *ir.Stmt) {
+		switch s.Kind {
+		case ir.SetStmt, ir.ElementStmt:
+			y.sets[s.Slot] = true
+		case ir.ForStmt:
+			y.sets[s.Domain[0].Slot] = true
+		case ir.StoreStmt:
+			y.stores[s.Operand] = true
+		}
+	})
+	for _, s := range body { // statements in an `if` may not run
+		if s.Kind == ir.SetStmt && s.Declare && !w.fn.Slots[s.Slot].Assigned && w.fn.Slots[s.Slot].Len == 0 {
+			y.lets[s.Slot] = s
+		}
+		s.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(x *ir.Expr) bool {
+				if x.Op == ir.OpLoad {
+					y.element(x)
+				}
+				return x.Op != ir.OpAnd && x.Op != ir.OpOr && x.Op != ir.OpCond && x.Op != ir.OpFold
+			})
+		})
+		if s.Kind == ir.StoreStmt {
+			y.element(w.elementOf(s))
+		}
+	}
+	return y
+}
+
+// known reports whether the lanes can compute e.
+func (y *early) known(e *ir.Expr) bool {
+	switch e.Op {
+	case ir.OpFold, ir.OpElement:
+		return false
+	case ir.OpSlot:
+		let := y.lets[e.Slot]
+		if y.sets[e.Slot] && (let == nil || !y.known(let.Value)) {
+			return false
+		}
+		if let != nil {
+			y.needs[e.Slot] = true
+		}
+		return true
+	case ir.OpLoad:
+		return !y.stores[e.Operand] && y.sideBySide(e) && y.element(e)
+	}
+	for _, x := range e.X {
+		if !y.known(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// element adds an element that each round uses, and reports whether the lanes can compute its indices.
+func (y *early) element(at *ir.Expr) bool {
+	for _, x := range at.X {
+		if !y.known(x) {
+			return false
+		}
+	}
+	if len(at.X) > 0 && !y.seen[at] && (y.checked || !y.w.inBounds(at)) {
+		y.seen[at] = true
+		y.elements = append(y.elements, at)
+	}
+	return true
+}
+
+// sideBySide reports whether an element is the same in all lanes, or lies next to that of the lane before.
+func (y *early) sideBySide(at *ir.Expr) bool {
+	for k, x := range at.X {
+		c := y.lanes.of(x)
+		if c.motion == varying || c.motion == affine && (k < len(at.X)-1 || c.growth != 1 && c.growth != -1) {
+			return false
+		}
+	}
+	return true
+}
+
+// write writes, for the lanes from the index first on, the locals that are needed and the checks of the elements. Code goes on
+// at the block onFault if a lane has an index out of bounds.
+func (y *early) write(first value, onFault string) place {
+	w := y.w
+	// LLVM must not see that the lanes load what the rounds load again: it would take the elements out of the vectors,
+	// which is slower.
+	y.lanes.first = w.ins("call i64 asm \"\", \"=r,0\"(i64 %s)", first.name)
+	p := place{lanes: y.lanes, onFault: onFault, checked: y.checked}
+	for _, s := range y.body {
+		if s.Kind == ir.SetStmt && y.needs[s.Slot] {
+			w.stmt(s, p)
+		}
+	}
+	for _, e := range y.elements {
+		w.address(e, p)
+	}
+	return p
+}
+
+// withProved runs inner, where the elements of y are known to be in bounds besides others.
+func (y *early) withProved(others map[*ir.Expr]bool, inner func()) {
+	w := y.w
+	outer := w.nest
+	proved := maps.Clone(others)
+	if proved == nil {
+		proved = map[*ir.Expr]bool{}
+	}
+	for _, e := range y.elements {
+		proved[e] = true
+	}
+	w.nest = &nest{proved: proved, holds: outer.holds, top: outer.top, ranges: outer.ranges}
+	inner()
+	w.nest = outer
+}
+
+// group is several rounds of an innermost loop, written one after another. Indices that data choose are checked for all of them
+// at once, before the first: that takes fewer instructions, and the rounds have no exits, which would keep each index in a register.
+type group struct {
+	early *early
+	lo    value // the index of the first round of the loop
+}
+
+func (w *writer) newGroup(st *ir.Stmt, lo value) *group {
+	return &group{w.newEarly(st.Domain[0].Slot, unrolled, st.Body, false), lo}
+}
+
+// groups runs the rounds from the number in the memory k to n-1, and leaves n in k. Rounds after the
+// last group, and from a group with an index out of bounds on, run one by one: one of them fails, as all would use these elements.
+func (w *writer) groups(g *group, k string, n value, round func(k value)) {
+	several, in, rest := w.label("several"), w.label("group"), w.label("rest")
+	w.jump(several)
+	w.start(several)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp uge", w.binary("sub", n, at), intValue(unrolled)).name, in, rest)
+	w.start(in)
+	if len(g.early.elements) > 0 {
+		g.early.write(w.binary("add", g.lo, at), rest)
+	}
+	g.early.withProved(w.nest.proved, func() {
+		for c := range unrolled {
+			round(w.binary("add", at, intValue(int64(c))))
+		}
+	})
+	w.emit("store i64 %s, ptr %s", w.binary("add", at, intValue(unrolled)).name, k)
+	w.jump(several)
+	w.start(rest)
+	w.upTo("icmp ne", k, "1", n, round)
+}
+
+// blockRounds is the number of rounds of a loop whose inner loops' ranges are checked at once, blockLanes how many of
+// them at a time.
+const (
+	blockRounds = 64
+	blockLanes  = 8
+)
+
+// block is rounds of a loop with innermost loops in it, whose ranges data choose, as in a product with a sparse matrix. Their
+// ranges are checked at once, and what they take from the budget is known before they run.
+type block struct {
+	early *early
+	loops []*ir.Stmt
+	slot  int
+	cost  int // of a round of an inner loop
+}
+
+// newBlock returns the block of a loop over the index in a slot, or nil if its ranges cannot be computed in lanes before its rounds.
+func (w *writer) newBlock(slot int, body []*ir.Stmt, p place) *block {
+	if p.lanes != nil || w.thread != nil || hasFolds(body, nil) {
+		return nil
+	}
+	b := &block{early: w.newEarly(slot, blockLanes, body, p.checked), slot: slot}
+	nested := 0
+	ir.WalkStmts(body, func(st *ir.Stmt) {
+		if st.Kind == ir.ForStmt || st.Kind == ir.EachStmt {
+			nested++
+		}
+	})
+	byData := false
+	for _, st := range body {
+		if st.Kind != ir.ForStmt || st.Value != nil {
+			continue
+		}
+		r := &st.Domain[0]
+		if r.Closed || !b.early.known(r.Lo) || !b.early.known(r.Hi) {
+			return nil
+		}
+		l := b.early.lanes
+		byData = byData || l.of(r.Lo).motion == varying || l.of(r.Hi).motion == varying
+		b.loops = append(b.loops, st)
+		b.cost = max(b.cost, cost(st.Body, nil))
+	}
+	if !byData || len(b.loops) < nested || b.cost > smallCost {
+		return nil
+	}
+	return b
+}
+
+// inBlocks writes the rounds of a loop from lo on: whole blocks whose inner loops are short and have all elements in bounds as round
+// says, where these are proved, others and the last rounds as alone says.
+func (w *writer) inBlocks(b *block, lo, n value, c int, p place, round func(k value, p place)) {
+	k, stop := w.alloca("i64"), w.alloca("i64")
+	w.emit("store i64 0, ptr %s", k)
+	head, some, check, fast, slow, rest, ones, done := w.label("blocks"), w.label("some"), w.label("block"), w.label("fast"), w.label("slow"), w.label("rest"), w.label("ones"), w.label("done")
+	w.jump(head)
+	w.start(head)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp ult", at, n).name, some, done)
+	w.start(some)
+	end := w.binary("add", at, intValue(blockRounds))
+	w.rarely(w.compare("icmp ult", w.binary("sub", n, at), intValue(blockRounds)).name, rest, check)
+
+	w.start(check)
+	first := w.binary("add", lo, at)
+	proved := map[*ir.Expr]bool{}
+	if !p.checked {
+		maps.Copy(proved, w.nest.proved)
+	}
+	for _, e := range b.early.elements {
+		proved[e] = true
+	}
+	holds, rounds, found := b.check(first, slow, proved)
+	maps.Copy(proved, found)
+	w.rarely(w.not(holds).name, slow, fast)
+
+	w.start(fast)
+	outer := w.nest
+	ranges := maps.Clone(outer.ranges)
+	if ranges == nil {
+		ranges = map[*ir.Stmt]bool{}
+	}
+	for _, st := range b.loops {
+		ranges[st] = true
+	}
+	w.nest = &nest{proved: proved, holds: outer.holds, top: outer.top, ranges: ranges}
+	w.counted(k, "1", end, func(at value) { round(at, place{}) })
+	w.nest = outer
+	w.spend(w.binary("add", w.binary("mul", rounds, intValue(int64(b.cost))), intValue(int64(c*blockRounds))))
+	w.jump(head)
+
+	w.start(slow)
+	w.emit("store i64 %s, ptr %s", end.name, stop)
+	w.jump(ones)
+	w.start(rest)
+	w.emit("store i64 %s, ptr %s", n.name, stop)
+	w.jump(ones)
+	w.start(ones)
+	w.counted(k, "1", value{name: w.ins("load i64, ptr %s", stop), typ: ir.I64}, func(at value) {
+		round(at, p)
+		w.spend(intValue(1))
+	})
+	w.jump(head)
+	w.start(done)
+}
+
+// check writes the check of the blockRounds rounds from the index first on. It returns whether it holds, the rounds of all
+// inner loops, and the elements of these that are in bounds then.
+func (b *block) check(first value, onFault string, others map[*ir.Expr]bool) (holds, rounds value, found map[*ir.Expr]bool) {
+	w := b.early.w
+	type reach struct{ lo, hi value }
+	spans := make([]reach, len(b.loops))
+	var total, longest value
+	for at := 0; at < blockRounds; at += blockLanes {
+		p := b.early.write(w.binary("add", first, intValue(int64(at))), onFault)
+		for i, st := range b.loops {
+			r := &st.Domain[0]
+			lo, hi := w.spread(w.expr(r.Lo, p), blockLanes), w.spread(w.expr(r.Hi, p), blockLanes)
+			n := w.binary("sub", hi, lo) // too long if lo is the larger
+			if at == 0 {
+				spans[i] = reach{lo, hi}
+			} else {
+				spans[i] = reach{w.combine(ir.OpMin, spans[i].lo, lo), w.combine(ir.OpMax, spans[i].hi, hi)}
+			}
+			if at == 0 && i == 0 {
+				total, longest = n, n
+				continue
+			}
+			total = w.binary("add", total, n)
+			longest = w.choose(w.compare("icmp ult", longest, n), n, longest)
+		}
+	}
+	pr := w.newProver(b.early.body, others)
+	pr.loops[b.slot] = span{first, w.binary("add", first, intValue(blockRounds-1)), true}
+	limit := budget / 2 / blockRounds / len(b.loops) / b.cost
+	pr.require(w.compare("icmp ule", w.across("umax", longest), intValue(int64(limit))))
+	for i, st := range b.loops {
+		last := pr.exact("sub", w.across("smax", spans[i].hi), intValue(1))
+		pr.loops[st.Domain[0].Slot] = span{w.across("smin", spans[i].lo), last, true}
+		pr.stmts(st.Body)
+	}
+	return pr.holds, w.across("add", total), pr.proved()
+}
+
+// across returns the lanes of x combined by an operation of LLVM.
+func (w *writer) across(op string, x value) value {
+	name := w.declare(fmt.Sprintf("llvm.vector.reduce.%s.%s", op, suffix(x.typ, x.width)), scalarType(x.typ), x.llvm())
+	return value{name: w.ins("call %s @%s(%s)", scalarType(x.typ), name, x.text()), typ: x.typ}
+}
