@@ -103,6 +103,10 @@ func builtinReduction(name string, f fold) *Reduction {
 				} else {
 					initRows(dst, neutral[complex128](f, 0, 0))
 				}
+			case iface.F16:
+				initRows(dst, iface.ToFloat16(neutral(f, float32(math.Inf(-1)), float32(math.Inf(1)))))
+			case iface.BF16:
+				initRows(dst, iface.ToBFloat16(neutral(f, float32(math.Inf(-1)), float32(math.Inf(1)))))
 			default:
 				return noReduction(name, dst)
 			}
@@ -142,6 +146,10 @@ func builtinReduction(name string, f fold) *Reduction {
 				} else {
 					combineRowsBy(into, from, complexCombine[complex128](f, iface.MulC128))
 				}
+			case iface.F16:
+				combineRowsBy(into, from, halfCombine(f, iface.ToFloat16, iface.Float16.Float32))
+			case iface.BF16:
+				combineRowsBy(into, from, halfCombine(f, iface.ToBFloat16, iface.BFloat16.Float32))
 			default:
 				return noReduction(name, into)
 			}
@@ -159,7 +167,7 @@ func noOrder(name string, b *iface.Buffer) error {
 }
 
 // neutral is the value that changes nothing when combined.
-func neutral[T iface.Go](f fold, smallest, largest T) T {
+func neutral[T iface.Real | ~complex64 | ~complex128](f fold, smallest, largest T) T {
 	switch f {
 	case foldProd:
 		return 1
@@ -215,6 +223,17 @@ func complexCombine[T complex64 | complex128](f fold, mul func(a, b T) T) func(x
 			} else {
 				x[i] += y[i]
 			}
+		}
+	}
+}
+
+// halfCombine returns combine for elements of 16 bits, which are combined as float32.
+func halfCombine[T iface.Float16 | iface.BFloat16](f fold, round func(float32) T, value func(T) float32) func(x, y []T) {
+	return func(x, y []T) {
+		for i := range x {
+			a, b := [1]float32{value(x[i])}, [1]float32{value(y[i])}
+			combine(f, a[:], b[:])
+			x[i] = round(a[0])
 		}
 	}
 }

@@ -22,7 +22,7 @@ func strided[T iface.Go](e iface.Elem, x []T) *iface.Buffer {
 	return b
 }
 
-func reduceAll[T iface.Go](t *testing.T, e iface.Elem, smallest, largest T) {
+func reduceAll[T iface.Real](t *testing.T, e iface.Elem, smallest, largest T) {
 	t.Helper()
 	const guard = 77
 	for _, c := range []struct {
@@ -77,6 +77,41 @@ func TestReductions(t *testing.T) {
 	reduceAll[uint64](t, iface.U64, 0, math.MaxUint64)
 	reduceAll(t, iface.F32, float32(math.Inf(-1)), float32(math.Inf(1)))
 	reduceAll(t, iface.F64, math.Inf(-1), math.Inf(1))
+}
+
+// TestReductionHalves: floats of 16 bits are combined as float32, and rounded.
+func TestReductionHalves(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		r                *Reduction
+		neutral, a, b, f float32
+		brain            float32
+	}{
+		{SumReduction(), 0, 2049, 3, 2051, 2048}, {ProdReduction(), 1, 300, 3, 900, 900},
+		{MinReduction(), inf, 5, -3, -3, -3}, {MaxReduction(), -inf, 5, -3, 5, 5}, {SumReduction(), 0, 65504, 65504, inf, 131072},
+	} {
+		half := []iface.Float16{{}, {}, {}, {}, {}, {}, {}, {}}
+		brain := make([]iface.BFloat16, 8)
+		h, b := strided(iface.F16, half), strided(iface.BF16, brain)
+		if err := errors.Join(c.r.Init(h), c.r.Init(b)); err != nil || half[0].Float32() != c.neutral || brain[6].Float32() != c.neutral || half[3].Bits() != 0 {
+			t.Errorf("%s: Init left %v and %v, %v", c.r.Name, half, brain, err)
+		}
+		for _, v := range []float32{c.a, c.b} {
+			from, brains := make([]iface.Float16, 8), make([]iface.BFloat16, 8)
+			for i := range from {
+				from[i], brains[i] = iface.ToFloat16(v), iface.ToBFloat16(v)
+			}
+			if err := errors.Join(c.r.Combine(h, strided(iface.F16, from)), c.r.Combine(b, strided(iface.BF16, brains))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := iface.ToFloat16(c.f); half[0] != want || half[6] != want || half[3].Bits() != 0 {
+			t.Errorf("%s of f16: %v, want %v", c.r.Name, half, want)
+		}
+		if want := iface.ToBFloat16(c.brain); brain[0] != want || brain[6] != want {
+			t.Errorf("%s of bf16: %v, want %v", c.r.Name, brain, want)
+		}
+	}
 }
 
 // TestReductionForms: variables, contiguous vectors and empty vectors.

@@ -103,7 +103,7 @@ func arraysOptions[T any](fn string, rt *Runtime, v T, opts []DataOption) (o dat
 	l = &datamgr.Layout{Type: t}
 	rv := reflect.ValueOf(v)
 	for i := range t.NumField() {
-		l.Arrays = append(l.Arrays, datamgr.Array{Name: t.Field(i).Name, Elem: iface.ElemOfKind(t.Field(i).Type.Elem().Kind()), Len: rv.Field(i).Len()})
+		l.Arrays = append(l.Arrays, datamgr.Array{Name: t.Field(i).Name, Elem: iface.ElemOfType(t.Field(i).Type.Elem()), Len: rv.Field(i).Len()})
 	}
 	bytes := l.Place()
 	o.spec.Kind, o.spec.Elem, o.spec.Dims, o.spec.Layout = iface.Arrays, iface.U8, []int{bytes}, l

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -303,17 +302,16 @@ func (c *Codelet) checkArgs(args []iface.Scalar, params *elemParams) error {
 // rounding.
 func fitsElem(s iface.Scalar, e iface.Elem) bool {
 	v := s.Int()
-	overflows := func(f float64) bool { return !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) }
 	switch k := s.Kind(); {
 	case k == iface.ComplexScalar:
 		z := s.Complex()
-		return e == iface.C128 || e == iface.C64 && !overflows(real(z)) && !overflows(imag(z))
-	case k == iface.FloatScalar && e.Part() == iface.F32:
-		return !overflows(s.Float())
+		return e == iface.C128 || e == iface.C64 && !e.Overflows(real(z)) && !e.Overflows(imag(z))
 	case k == iface.FloatScalar:
-		return e.IsFloat() || e.IsComplex()
+		return (e.IsFloat() || e.IsComplex()) && !e.Overflows(s.Float())
 	case k != iface.IntScalar:
 		return false
+	case e.Is16():
+		return !e.Overflows(float64(v))
 	}
 	switch e {
 	case iface.I8:

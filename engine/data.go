@@ -850,6 +850,13 @@ func scalarOf(v reflect.Value) (goScalar, bool) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		u := v.Uint()
 		return goScalar{iface.Int(int64(u)), int64(u) < 0}, true
+	case reflect.Struct:
+		switch iface.ElemOfType(v.Type()) { // Interface would allocate
+		case iface.F16:
+			return goScalar{iface.Float(float64(iface.F16FromBits(uint16(v.Field(0).Uint())))), false}, true
+		case iface.BF16:
+			return goScalar{iface.Float(float64(iface.BF16FromBits(uint16(v.Field(0).Uint())))), false}, true
+		}
 	}
 	return goScalar{}, false
 }

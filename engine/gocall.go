@@ -368,6 +368,13 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 			*(*float32)(p) = float32(c.Arg(int(i)).Float())
 		case reflect.Float64:
 			*(*float64)(p) = c.Arg(int(i)).Float()
+		case reflect.Struct:
+			f := c.Arg(int(i)).Float()
+			if q.Elem == iface.F16 {
+				*(*iface.Float16)(p) = iface.ToFloat16(float32(f))
+			} else {
+				*(*iface.BFloat16)(p) = iface.ToBFloat16(float32(f))
+			}
 		case reflect.Complex64:
 			*(*complex64)(p) = complex64(c.Arg(int(i)).Complex())
 		case reflect.Complex128:

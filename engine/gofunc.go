@@ -86,7 +86,7 @@ func isArrays(t reflect.Type) bool {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if !f.IsExported() || f.Type.Kind() != reflect.Slice || iface.ElemOfKind(f.Type.Elem().Kind()) == iface.NoElem {
+		if !f.IsExported() || f.Type.Kind() != reflect.Slice || iface.ElemOfType(f.Type.Elem()) == iface.NoElem {
 			return false
 		}
 	}
@@ -96,7 +96,7 @@ func isArrays(t reflect.Type) bool {
 // paramOf returns what a parameter of type t takes; false: no kernel has such a one.
 func paramOf(t reflect.Type) (goParam, bool) {
 	k := t.Kind()
-	elem := func() iface.Elem { return iface.ElemOfKind(t.Elem().Kind()) }
+	elem := func() iface.Elem { return iface.ElemOfType(t.Elem()) }
 	scalar := func(s iface.ScalarKind, e iface.Elem) (goParam, bool) {
 		return goParam{FuncParam{Elem: e, Scalar: s}, classScalar, k, nil}, true
 	}
@@ -130,7 +130,7 @@ func paramOf(t reflect.Type) (goParam, bool) {
 		}
 		return scalar(iface.IntScalar, e[(k-reflect.Int)/(reflect.Uint-reflect.Int)])
 	}
-	switch e := iface.ElemOfKind(k); {
+	switch e := iface.ElemOfType(t); {
 	case e.IsFloat():
 		return scalar(iface.FloatScalar, e)
 	case e.IsInt():

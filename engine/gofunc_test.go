@@ -377,6 +377,33 @@ func TestClosures(t *testing.T) {
 	}
 }
 
+// TestFloat16: Go functions take slices, pointers and scalars of floats of 16 bits.
+func TestFloat16(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1})
+	x := got(MakeVector[iface.Float16](rt, 3, Fill(iface.ToFloat16(0.1))))(t)
+	y := got(MakeVector[iface.BFloat16](rt, 3, Fill(2)))(t)
+	s := got(MakeVariable[iface.Float16](rt, Fill(0), ReduceSum))(t)
+	must(t, j.Go(func(x []iface.Float16, y []iface.BFloat16, s *iface.Float16, f iface.Float16, g iface.BFloat16) {
+		for i, v := range x {
+			y[i] = iface.ToBFloat16(y[i].Float32() + v.Float32()*f.Float32() + g.Float32())
+		}
+		*s = iface.ToFloat16(s.Float32() + f.Float32())
+	}, R(x), RW(y), Redux(s), iface.ToFloat16(0.3), 1))
+	if v, err := s.Value(context.Background(), j); err != nil || v != iface.ToFloat16(0.3) {
+		t.Errorf("the sum is %v, %v", v, err)
+	}
+	want := iface.ToBFloat16(2 + iface.ToFloat16(0.1).Float32()*iface.ToFloat16(0.3).Float32() + 1)
+	if v, err := y.Value(context.Background(), j); err != nil || !slices.Equal(v, []iface.BFloat16{want, want, want}) {
+		t.Errorf("y is %v, %v, want %v", v, err, want)
+	}
+	if _, err := MakeVector[iface.Float16](rt, 3, Fill(65520)); err == nil || !strings.Contains(err.Error(), "does not fit into iface.Float16 elements") {
+		t.Errorf("Fill of a large value: %v", err)
+	}
+	if _, err := NewValue(rt, iface.Float16{}); err == nil || !strings.Contains(err.Error(), "a number is a Variable[iface.Float16]") {
+		t.Errorf("NewValue of a number: %v", err)
+	}
+}
+
 // TestNotOwnCodelet: the codelet that Go makes for a function is of no use without one.
 func TestNotOwnCodelet(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1})

@@ -128,7 +128,7 @@ func valueOptions[T any](fn string, rt *Runtime, opts []DataOption) (o dataOptio
 			opt.dataOption(&o)
 		}
 	}
-	switch e := iface.ElemOfKind(t.Kind()); {
+	switch e := iface.ElemOfType(t); {
 	case rt == nil:
 		return fail("the runtime is nil; make one by engine.New")
 	case e != iface.NoElem:

@@ -618,7 +618,7 @@ func mix(x uint64) uint64 {
 func (o *watched) pattern(seed uint64, round int, each bool) {
 	each = each || !telling(o.buf.Elem)
 	part := o.buf.Elem.Part()
-	if part.IsFloat() {
+	if part.IsFloat() && !part.Is16() {
 		seed = mix(seed + uint64(round))
 	}
 	for k := range len(o.want) / o.size {

@@ -447,7 +447,7 @@ func goTypeName(p *types.Param) string {
 func fitsParam(p *types.Param, t reflect.Type) bool {
 	switch p.Type.Kind {
 	case types.Elem:
-		return iface.ElemOfKind(t.Kind()) == p.Type.Elem
+		return iface.ElemOfType(t) == p.Type.Elem
 	case types.Int:
 		return t.Kind() == reflect.Int64 || t.Kind() == reflect.Int
 	case types.Float:

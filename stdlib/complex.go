@@ -1,10 +1,11 @@
 package stdlib
 
-// Codelets of std/blas on complex elements, which run on CPU workers.
+// Codelets of std/blas on complex elements, and on those of 16 bits, which run on CPU workers.
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu/blas"
@@ -15,6 +16,7 @@ import (
 var (
 	complexElems = []iface.Elem{iface.C64, iface.C128}
 	numberElems  = []iface.Elem{iface.F32, iface.F64, iface.C64, iface.C128}
+	updateElems  = append(slices.Clone(numberElems), iface.F16, iface.BF16)
 )
 
 // floatsOrComplex makes a kernel that decides by the elements of its first operand: floats, or complex
@@ -51,15 +53,35 @@ func orComplex(real, c64, c128 kernel) kernel {
 	}
 }
 
-var errComplex = errors.New("complex elements are for CPU workers")
+// orHalves adds kernels for elements of 16 bits to one that decides by the elements of operand i.
+func orHalves(i int, other, f16, bf16 kernel) kernel {
+	return func(k operands) error {
+		switch k.Buffer(i).Elem {
+		case iface.F16:
+			return f16(k)
+		case iface.BF16:
+			return bf16(k)
+		}
+		return other(k)
+	}
+}
 
-// realOnly returns implementations for devices that decline tasks with complex elements.
+var (
+	errComplex = errors.New("complex elements are for CPU workers")
+	errHalves  = errors.New("elements of 16 bits are for CPU workers")
+)
+
+// realOnly returns implementations for devices that decline tasks with complex elements, and with those
+// of f16 and bf16.
 func realOnly(codelet, arch string, impls []engine.Impl) []engine.Impl {
 	out := make([]engine.Impl, len(impls))
 	for i, impl := range impls {
 		out[i] = func(c *engine.TaskContext) error {
-			if c.Buffer(0).Elem.IsComplex() {
+			switch e := c.Buffer(0).Elem; {
+			case e.IsComplex():
 				return &accel.DeclinedError{Device: arch, Kernel: codelet, Err: errComplex}
+			case e.Is16():
+				return &accel.DeclinedError{Device: arch, Kernel: codelet, Err: errHalves}
 			}
 			return impl(c)
 		}
@@ -81,7 +103,7 @@ func complexTrans(k operands, i int) blas.Trans {
 	return blas.NoTrans
 }
 
-func fillComplex[T blas.Complex](k operands) error {
+func fillAs[T iface.Go](k operands) error {
 	x, v := k.Buffer(0), iface.As[T](k.Arg(0))
 	n := runs(x)
 	for i := range n {
@@ -91,6 +113,42 @@ func fillComplex[T blas.Complex](k operands) error {
 		}
 	}
 	return nil
+}
+
+// half is a type of elements of 16 bits.
+type half interface {
+	iface.Float16 | iface.BFloat16
+	Float32() float32
+}
+
+// scalHalf rounds each product, of float32.
+func scalHalf[T half](round func(float32) T) kernel {
+	return func(k operands) error {
+		x, alpha := k.Buffer(0), iface.As[T](k.Arg(0)).Float32()
+		n := runs(x)
+		for i := range n {
+			row := run[T](x, i, n)
+			for j, v := range row {
+				row[j] = round(alpha * v.Float32())
+			}
+		}
+		return nil
+	}
+}
+
+// axpyHalf computes alpha * x + y in float32, and rounds that.
+func axpyHalf[T half](round func(float32) T) kernel {
+	return func(k operands) error {
+		x, y, alpha := k.Buffer(0), k.Buffer(1), iface.As[T](k.Arg(0)).Float32()
+		n := runs(x, y)
+		for i := range n {
+			from, to := run[T](x, i, n), run[T](y, i, n)
+			for j, v := range from {
+				to[j] = round(float32(alpha*v.Float32()) + to[j].Float32())
+			}
+		}
+		return nil
+	}
 }
 
 func scalComplex[T blas.Complex](k operands) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/starpush/starpush/accel/cpu/blas"
@@ -169,4 +170,46 @@ func TestComplexRefused(t *testing.T) {
 	a, c := []float64{1, 2, 3, 4}, make([]float64, 4)
 	must(t, "std/blas", "gemm", bufs(dense(2, 2, 2, a), dense(2, 2, 2, []float64{1, 0, 0, 1}), dense(2, 2, 2, c)), num(1), num(0), str("c"), str("n"))
 	expect(t, "gemm with \"c\"", c, []float64{1, 3, 2, 4})
+}
+
+// TestHalves: fill, scal and axpy compute with floats of 16 bits as float32, and round each element once;
+// copy, swap and transpose move their bits.
+func TestHalves(t *testing.T) {
+	halves(t, iface.ToFloat16)
+	halves(t, iface.ToBFloat16)
+}
+
+func halves[T half](t *testing.T, round func(float32) T) {
+	t.Helper()
+	expect := func(what string, got, want []T) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s of %T: %v, want %v", what, want[0], got, want)
+		}
+	}
+	of := func(list ...float32) (x []T) {
+		for _, v := range list {
+			x = append(x, round(v))
+		}
+		return x
+	}
+	x, y := of(0.1, 1, -2.5, 99, 1e4, 3), of(0.3, 7, 1e-3, 98, 5, 6)
+	must(t, "std/blas", "axpy", bufs(dense(2, 2, 3, x), dense(2, 2, 3, y)), num(0.7))
+	a := round(0.7).Float32()
+	want := of(0.3, 7, 1e-3, 98, 5, 6)
+	for _, i := range []int{0, 1, 3, 4} {
+		want[i] = round(float32(a*x[i].Float32()) + want[i].Float32())
+	}
+	expect("axpy", y, want)
+	must(t, "std/blas", "scal", bufs(vec(y)), num(1.1))
+	for i, v := range want {
+		want[i] = round(round(1.1).Float32() * v.Float32())
+	}
+	expect("scal", y, want)
+	must(t, "std/blas", "copy", bufs(vec(y), vec(x)))
+	expect("copy", x, y)
+	must(t, "std/blas", "fill", bufs(vec(x)), num(0.1))
+	expect("fill", x, of(0.1, 0.1, 0.1, 0.1, 0.1, 0.1))
+	must(t, "std/blas", "swap", bufs(vec(x), vec(y)))
+	expect("swap", x, want)
 }

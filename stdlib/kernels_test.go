@@ -19,7 +19,7 @@ func expect[T any](t *testing.T, what string, got, want T) {
 
 // moves checks the codelets that take every element type, on vectors and on
 // matrices with gaps between their rows.
-func moves[T iface.Go](t *testing.T) {
+func moves[T iface.Real](t *testing.T) {
 	t.Helper()
 	x := make([]T, 8)
 	must(t, "std/blas", "fill", bufs(dense(2, 3, 4, x)), num(7))

@@ -90,7 +90,7 @@ func TestShapeErrors(t *testing.T) {
 			Message: "`axpy` needs one element type, and got f32 and f64", Operands: []int{0, 1}, Details: []string{"vector[f32], so T is f32", "vector[f64]"},
 			Help: "codelet axpy(alpha: T, x: R dense[T], y: RW dense[T])"}},
 		{"scal", bufs(ints), []iface.Scalar{num(1)}, engine.ShapeError{
-			Message: "`scal` computes with f32 or f64 or c64 or c128, and `x` has elements of type i32", Operands: []int{0}, Details: []string{"vector[i32]"}}},
+			Message: "`scal` computes with f32 or f64 or c64 or c128 or f16 or bf16, and `x` has elements of type i32", Operands: []int{0}, Details: []string{"vector[i32]"}}},
 		{"dot", bufs(v(2), v(2), v(1)), nil, engine.ShapeError{
 			Message: "`acc` of `dot` is a variable, and got a vector", Operands: []int{2}, Details: []string{"vector[f64]"},
 			Help: "codelet dot(x: R vector[T], y: R vector[T], acc: RW variable[T])"}},

@@ -24,8 +24,8 @@ var table = []module{
 			signature: "fill(x: W dense[T], value: T)",
 			doc:       "x = value, for every element of a vector or matrix.",
 			elems:     iface.Elems,
-			kernel: orComplex(byElem{fill[int8], fill[int16], fill[int32], fill[int64],
-				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0), fillComplex[complex64], fillComplex[complex128]),
+			kernel: orHalves(0, orComplex(byElem{fill[int8], fill[int16], fill[int32], fill[int64],
+				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0), fillAs[complex64], fillAs[complex128]), fillAs[iface.Float16], fillAs[iface.BFloat16]),
 		},
 		{
 			signature: "copy(x: R dense[T], y: W dense[T])",
@@ -42,14 +42,18 @@ var table = []module{
 		{
 			signature: "scal(alpha: T, x: RW dense[T])",
 			doc:       "x = alpha * x.",
-			elems:     numberElems, kernel: floatsOrComplex(scal[float32], scal[float64], scalComplex[complex64], scalComplex[complex128]),
+			elems:     updateElems,
+			kernel: orHalves(0, floatsOrComplex(scal[float32], scal[float64], scalComplex[complex64], scalComplex[complex128]),
+				scalHalf(iface.ToFloat16), scalHalf(iface.ToBFloat16)),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "axpy(alpha: T, x: R dense[T], y: RW dense[T])",
 			doc:       "y = alpha * x + y.",
 			fold:      "sum",
-			elems:     numberElems, shape: sameSizes, kernel: floatsOrComplex(axpy[float32], axpy[float64], axpyComplex[complex64], axpyComplex[complex128]),
+			elems:     updateElems, shape: sameSizes,
+			kernel: orHalves(0, floatsOrComplex(axpy[float32], axpy[float64], axpyComplex[complex64], axpyComplex[complex128]),
+				axpyHalf(iface.ToFloat16), axpyHalf(iface.ToBFloat16)),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{

@@ -150,6 +150,10 @@ func nativeNum(e iface.Elem, b []byte) num {
 		}
 	case iface.F32:
 		return num{form: floatNum, f: float64(math.Float32frombits(o.Uint32(b)))}
+	case iface.F16:
+		return num{form: floatNum, f: float64(iface.F16FromBits(o.Uint16(b)))}
+	case iface.BF16:
+		return num{form: floatNum, f: float64(iface.BF16FromBits(o.Uint16(b)))}
 	case iface.C64:
 		return num{form: complexNum, f: float64(math.Float32frombits(o.Uint32(b))), im: float64(math.Float32frombits(o.Uint32(b[4:])))}
 	case iface.C128:
@@ -206,6 +210,10 @@ func fillElems(f *raw, b *iface.Buffer, byColumns bool) error {
 		err = fillRawOf(f, b, byColumns, complexes[complex64]())
 	case iface.C128:
 		err = fillRawOf(f, b, byColumns, complexes[complex128]())
+	case iface.F16:
+		err = fillRawOf(f, b, byColumns, float16s())
+	case iface.BF16:
+		err = fillRawOf(f, b, byColumns, bfloat16s())
 	default:
 		err = fillRawOf(f, b, byColumns, reals[float64]())
 	}

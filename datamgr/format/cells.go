@@ -61,6 +61,10 @@ func newCells(b *iface.Buffer, column bool) cells {
 		return newCellsOf(b, column, complexes[complex64]())
 	case iface.C128:
 		return newCellsOf(b, column, complexes[complex128]())
+	case iface.F16:
+		return newCellsOf(b, column, float16s())
+	case iface.BF16:
+		return newCellsOf(b, column, bfloat16s())
 	}
 	return newCellsOf(b, column, reals[float64]())
 }
@@ -153,6 +157,10 @@ func newList(e iface.Elem) list {
 		return &listOf[complex64]{conversion: complexes[complex64]()}
 	case iface.C128:
 		return &listOf[complex128]{conversion: complexes[complex128]()}
+	case iface.F16:
+		return &listOf[iface.Float16]{conversion: float16s()}
+	case iface.BF16:
+		return &listOf[iface.BFloat16]{conversion: bfloat16s()}
 	}
 	return &listOf[float64]{conversion: reals[float64]()}
 }

@@ -107,8 +107,8 @@ func load[T iface.Go](fsys fs.FS, name string, kind iface.Kind, e iface.Elem, di
 		n *= d
 	}
 	x := make([]T, n)
-	for i := range x {
-		x[i] = 77 // nothing relies on zeros
+	for i := range bytesOf(x) {
+		bytesOf(x)[i] = 77 // nothing relies on zeros
 	}
 	ld := 1
 	if len(in.Dims) == 2 {
@@ -161,6 +161,57 @@ func refused(t *testing.T, fsys fs.FS, name string, kind iface.Kind, e iface.Ele
 		t.Errorf("%s:\n got %s\nwant %s", name, fe, text)
 	case fe.File != name:
 		t.Errorf("%s: the error names file %q", name, fe.File)
+	}
+}
+
+// TestFloat16 saves floats of 16 bits in every format, and reads them back as every type of floats.
+func TestFloat16(t *testing.T) {
+	var halves []iface.Float16
+	var brains []iface.BFloat16
+	for _, f := range []float32{0, 1, -2.5, 0.1, 65504, 6e-8, float32(math.Inf(1)), float32(math.Copysign(0, -1))} {
+		halves, brains = append(halves, iface.ToFloat16(f)), append(brains, iface.ToBFloat16(f))
+	}
+	for _, s := range []string{".npy", ".npz", ".mtx", ".csv", ".bin"} {
+		name := dataName(s)
+		half, brain := newFS(), newFS()
+		if err := errors.Join(Save(half, name, buffer(halves, iface.F16, 0, len(halves))), Save(brain, name, buffer(brains, iface.BF16, 0, len(brains)))); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, _, err := load[iface.Float16](half, name, iface.Vector, iface.F16, len(halves)); err != nil || !slices.Equal(got, halves) {
+			t.Errorf("%s of f16 came back as %v, %v", name, got, err)
+		}
+		if got, _, err := load[iface.BFloat16](brain, name, iface.Vector, iface.BF16, len(brains)); err != nil || !slices.Equal(got, brains) {
+			t.Errorf("%s of bf16 came back as %v, %v", name, got, err)
+		}
+		if s == ".bin" { // it has the elements of the handle
+			continue
+		}
+		wide, _, err := load[float32](half, name, iface.Vector, iface.F32, len(halves))
+		for i, f := range wide {
+			if f != halves[i].Float32() {
+				err = fmt.Errorf("element %d is %v", i, f)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s of f16 as f32: %v, %v", name, wide, err)
+		}
+		if _, _, err := load[iface.BFloat16](half, name, iface.Vector, iface.BF16, len(halves)); err != nil {
+			t.Errorf("%s of f16 as bf16: %v", name, err)
+		}
+	}
+	fsys := newFS("big.npy", npyFile(">f2", "False", "(2,)", []uint16{0x3c00, 0xc000}, true), "large.csv", "65519\n65520\n",
+		"twice.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 65504\n1 1 65504\n")
+	if got, _, err := load[iface.Float16](fsys, "big.npy", iface.Vector, iface.F16); err != nil || got[0].Float32() != 1 || got[1].Float32() != -2 {
+		t.Errorf("big.npy: %v, %v", got, err)
+	}
+	for name, want := range map[string]string{"large.csv": "large.csv:2: expected a number that f16 can hold", "twice.mtx": "f16"} {
+		kind := iface.Vector
+		if name == "twice.mtx" {
+			kind = iface.Matrix
+		}
+		if _, _, err := load[iface.Float16](fsys, name, kind, iface.F16); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", name, err, want)
+		}
 	}
 }
 
@@ -361,6 +412,8 @@ func TestNpyWrite(t *testing.T) {
 		want string
 	}{
 		{iface.U8, nil, "{'descr': '|u1', 'fortran_order': False, 'shape': (), }"},
+		{iface.F16, []int{4}, "{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }"},
+		{iface.BF16, []int{4}, "{'descr': '<V2', 'fortran_order': False, 'shape': (4,), }"},
 		{iface.I64, []int{4}, "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"},
 		{iface.F64, []int{4, 5}, "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5), }"},
 	} {
@@ -383,7 +436,7 @@ func TestNpyErrors(t *testing.T) {
 		"noline.npy", "\x93NUMPY\x01\x00\x02\x00{}",
 		"keys.npy", npyFile("<f8', 'x': 'y", "Maybe", "(1,)", nil, false),
 		"complex.npy", npyFile("<c16", "False", "(1,)", []float64{1, 2}, false),
-		"half.npy", npyFile("<f2", "False", "(1,)", []uint16{1}, false),
+		"half.npy", npyFile("<f16", "False", "(1,)", []uint16{1}, false),
 		"odd.npy", npyFile("!f8", "False", "(1,)", []float64{1}, false),
 		"rank.npy", npyFile("<f8", "False", "(1, 2, 3)", make([]float64, 6), false),
 		"negative.npy", npyFile("<f8", "False", "(-1,)", nil, false),
@@ -414,8 +467,8 @@ func TestNpyErrors(t *testing.T) {
 		{"noline.npy", iface.Vector, iface.F64, nil, "noline.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{}\""},
 		{"keys.npy", iface.Vector, iface.F64, nil, "keys.npy, byte 27: expected the keys 'descr', 'fortran_order' and 'shape', found \"'x': 'y', 'fortran_order': Maybe, 'shape\"…"},
 		{"complex.npy", iface.Vector, iface.F64, nil, "complex.npy, byte 128: expected a number that f64 can hold, found 1+2i"},
-		{"half.npy", iface.Vector, iface.F64, nil, "half.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1, found \"<f2\""},
-		{"odd.npy", iface.Vector, iface.F64, nil, "odd.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1, found \"!f8\""},
+		{"half.npy", iface.Vector, iface.F64, nil, "half.npy, byte 10: expected elements i1 to i8, u1 to u8, f2, f4, f8, c8, c16, b1 or V2, found \"<f16\""},
+		{"odd.npy", iface.Vector, iface.F64, nil, "odd.npy, byte 10: expected elements i1 to i8, u1 to u8, f2, f4, f8, c8, c16, b1 or V2, found \"!f8\""},
 		{"rank.npy", iface.Vector, iface.F64, nil, "rank.npy, byte 10: expected vector[f64], found size 1 x 2 x 3"},
 		{"negative.npy", iface.Vector, iface.F64, nil, "negative.npy, byte 10: expected sizes of 0 or more, found -1 elements"},
 		{"huge.npy", iface.Matrix, iface.F64, nil, "huge.npy, byte 10: expected data that memory can hold, found size 4611686018427387904 x 4"},

@@ -20,8 +20,9 @@ const npyMagic = "\x93NUMPY"
 var npyTypes = map[string]iface.Elem{
 	"i1": iface.I8, "i2": iface.I16, "i4": iface.I32, "i8": iface.I64,
 	"u1": iface.U8, "u2": iface.U16, "u4": iface.U32, "u8": iface.U64,
-	"f4": iface.F32, "f8": iface.F64, "c8": iface.C64, "c16": iface.C128,
-	"b1": iface.U8, // bool: 0 or 1
+	"f2": iface.F16, "f4": iface.F32, "f8": iface.F64, "c8": iface.C64, "c16": iface.C128,
+	"b1": iface.U8,   // bool: 0 or 1
+	"V2": iface.BF16, // NumPy has no type for these, and writes them as words of two bytes
 }
 
 func openNpy(in *Input) error { return in.npy(in.file, in.source) }
@@ -39,7 +40,7 @@ func (in *Input) npy(file io.Reader, rest func(read, want int64) (io.Reader, int
 	}
 	elem, big, ok := npyElem(d.Type)
 	if !ok {
-		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f4, f8, c8, c16 or b1", Got: quote([]byte(d.Type))}
+		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f2, f4, f8, c8, c16, b1 or V2", Got: quote([]byte(d.Type))}
 	}
 	if in.exact && (elem != in.want.Elem || len(d.Shape) != in.want.Kind.Rank()) {
 		return &Error{At: true, Byte: int64(start), Want: in.want.String(), Got: fmt.Sprintf("%s of type %v", sizes(d.Shape), elem)}
@@ -137,7 +138,9 @@ func npyHeader(e iface.Elem, dims []int) []byte {
 		order = '|'
 	}
 	kind := byte('u')
-	if e.IsFloat() {
+	if e == iface.BF16 {
+		kind = 'V'
+	} else if e.IsFloat() {
 		kind = 'f'
 	} else if e.IsComplex() {
 		kind = 'c'

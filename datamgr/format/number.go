@@ -191,7 +191,7 @@ func parseReal(e iface.Elem, tok []byte) (num, bool) {
 	switch {
 	case e.IsInt() && n.f == math.Trunc(n.f):
 		n = parseWhole(tok)
-	case e == iface.F32 && between32(n.f):
+	case (e == iface.F32 || e.Is16()) && between32(n.f):
 		if f, err := parseFloat(tok, 32); err == nil {
 			n.f = f
 		}
@@ -283,16 +283,45 @@ func (n num) conjugate() num {
 
 // conversion is how numbers become elements of type T.
 type conversion[T iface.Go] struct {
-	of   func(n num) (v T, ok bool) // ok is false when T cannot hold n
-	plus func(a, b T) (s T, ok bool)
+	of     func(n num) (v T, ok bool) // ok is false when T cannot hold n
+	plus   func(a, b T) (s T, ok bool)
+	isZero func(v T) bool
 }
 
 // reals converts to real elements, complexes to complex ones.
-func reals[T iface.Real]() conversion[T] { return conversion[T]{to[T], sum[T]} }
+func reals[T iface.Real]() conversion[T] { return conversion[T]{to[T], sum[T], isZero[T]} }
 
 func complexes[T complex64 | complex128]() conversion[T] {
-	return conversion[T]{toComplex[T], sumComplex[T]}
+	return conversion[T]{toComplex[T], sumComplex[T], isZero[T]}
 }
+
+// halves converts to elements of 16 bits, as float32 and from that as round does.
+func halves[T iface.Float16 | iface.BFloat16](round func(float32) T, value func(T) float32) conversion[T] {
+	of := func(n num) (v T, ok bool) {
+		if n.form == complexNum && n.im != 0 {
+			return v, false
+		}
+		f := n.float()
+		v = round(float32(f))
+		return v, !math.IsInf(float64(value(v)), 0) || math.IsInf(f, 0)
+	}
+	plus := func(a, b T) (s T, ok bool) {
+		x, y := value(a), value(b)
+		s = round(x + y)
+		return s, !math.IsInf(float64(value(s)), 0) || math.IsInf(float64(x), 0) || math.IsInf(float64(y), 0)
+	}
+	return conversion[T]{of, plus, func(v T) bool { return value(v) == 0 }}
+}
+
+func float16s() conversion[iface.Float16] {
+	return halves(iface.ToFloat16, iface.Float16.Float32)
+}
+
+func bfloat16s() conversion[iface.BFloat16] {
+	return halves(iface.ToBFloat16, iface.BFloat16.Float32)
+}
+
+func isZero[T iface.Real | ~complex64 | ~complex128](v T) bool { return v == 0 }
 
 // isFloat reports whether T is a float type.
 func isFloat[T iface.Real]() bool { half := 0.5; return T(half) != 0 }

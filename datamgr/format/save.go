@@ -329,6 +329,10 @@ func writeText(w *bufio.Writer, b *iface.Buffer, columns bool) error {
 			return writeTextOf(w, b, columns, number64)
 		}
 		return writeTextOf(w, b, columns, number128)
+	case iface.F16:
+		return writeTextOf(w, b, columns, func(p []byte, x iface.Float16) []byte { return appendElem(p, x.Float32()) })
+	case iface.BF16:
+		return writeTextOf(w, b, columns, func(p []byte, x iface.BFloat16) []byte { return appendElem(p, x.Float32()) })
 	}
 	return writeTextOf(w, b, columns, appendElem[float64])
 }

@@ -153,6 +153,10 @@ func newEntries(e iface.Elem, most int64) entries {
 		return &entriesOf[complex64]{conversion: complexes[complex64](), most: most}
 	case iface.C128:
 		return &entriesOf[complex128]{conversion: complexes[complex128](), most: most}
+	case iface.F16:
+		return &entriesOf[iface.Float16]{conversion: float16s(), most: most}
+	case iface.BF16:
+		return &entriesOf[iface.BFloat16]{conversion: bfloat16s(), most: most}
 	}
 	return &entriesOf[float64]{conversion: reals[float64](), most: most}
 }
@@ -160,7 +164,7 @@ func newEntries(e iface.Elem, most int64) entries {
 func (e *entriesOf[T]) zero() {}
 
 func (e *entriesOf[T]) set(i, j int, v num) bool {
-	if x, ok := e.of(v); x == 0 || !ok {
+	if x, ok := e.of(v); !ok || e.isZero(x) {
 		return ok
 	}
 	return e.add(i, j, v)
@@ -198,7 +202,7 @@ func (e *entriesOf[T]) addSparse(s *iface.SparseStructure, val *iface.Buffer) {
 			e.over = true
 			return
 		}
-		if s.Format.Blocks && v[k] == 0 {
+		if s.Format.Blocks && e.isZero(v[k]) {
 			return
 		}
 		e.row, e.col, e.val = append(e.row, int32(i)), append(e.col, int32(j)), append(e.val, v[k])
@@ -209,7 +213,7 @@ func (e *entriesOf[T]) addSparse(s *iface.SparseStructure, val *iface.Buffer) {
 func (e *entriesOf[T]) addDense(b *iface.Buffer) {
 	for i := range b.Dim[0] {
 		for j, v := range iface.Row[T](b, i) {
-			if v == 0 {
+			if e.isZero(v) {
 				continue
 			}
 			if int64(len(e.val)) >= e.most {
@@ -562,6 +566,10 @@ func appendElemAt(p []byte, b *iface.Buffer, k int) []byte {
 		return appendParts(p, *(*complex64)(at))
 	case iface.C128:
 		return appendParts(p, *(*complex128)(at))
+	case iface.F16:
+		return appendElem(p, (*iface.Float16)(at).Float32())
+	case iface.BF16:
+		return appendElem(p, (*iface.BFloat16)(at).Float32())
 	}
 	return appendElem(p, *(*float64)(at))
 }

@@ -45,13 +45,15 @@ const (
 	F64
 	C64  // two F32, the real and the imaginary part
 	C128 // two F64
+	F16  // a Float16, computed with as F32
+	BF16 // a BFloat16, computed with as F32
 )
 
 // Elems lists every element type that data can have, in a fixed order.
-var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128}
+var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128, F16, BF16}
 
-// RealElems lists those of real numbers, which are ordered.
-var RealElems = Elems[:len(Elems)-2]
+// RealElems lists those of the real numbers that Go computes with: the types of Real.
+var RealElems = Elems[:10]
 
 var elemInfo = [...]struct {
 	name string
@@ -61,6 +63,7 @@ var elemInfo = [...]struct {
 	I8:     {"i8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, I64: {"i64", 8},
 	U8: {"u8", 1}, U16: {"u16", 2}, U32: {"u32", 4}, U64: {"u64", 8},
 	F32: {"f32", 4}, F64: {"f64", 8}, C64: {"c64", 8}, C128: {"c128", 16},
+	F16: {"f16", 2}, BF16: {"bf16", 2},
 }
 
 // String returns the name of e in the language, such as "f64".
@@ -77,6 +80,9 @@ func (e Elem) Size() uintptr { return elemInfo[e].size }
 // IsComplex reports whether e is a type of complex numbers.
 func (e Elem) IsComplex() bool { return e == C64 || e == C128 }
 
+// Is16 reports whether e is F16 or BF16, whose elements are computed with as F32.
+func (e Elem) Is16() bool { return e == F16 || e == BF16 }
+
 // Part returns the type of the real and the imaginary part of a complex type, F32 or F64,
 // and e itself for others.
 func (e Elem) Part() Elem {
@@ -90,7 +96,7 @@ func (e Elem) Part() Elem {
 }
 
 // IsFloat reports whether e is a floating-point type; a complex type is none.
-func (e Elem) IsFloat() bool { return e == F32 || e == F64 }
+func (e Elem) IsFloat() bool { return e == F32 || e == F64 || e.Is16() }
 
 // IsSigned reports whether e is a signed integer type.
 func (e Elem) IsSigned() bool { return e >= I8 && e <= I64 }
@@ -113,6 +119,7 @@ var goTypes = [...]reflect.Type{NoElem: nil,
 	U8: reflect.TypeFor[uint8](), U16: reflect.TypeFor[uint16](), U32: reflect.TypeFor[uint32](), U64: reflect.TypeFor[uint64](),
 	F32: reflect.TypeFor[float32](), F64: reflect.TypeFor[float64](),
 	C64: reflect.TypeFor[complex64](), C128: reflect.TypeFor[complex128](),
+	F16: reflect.TypeFor[Float16](), BF16: reflect.TypeFor[BFloat16](),
 }
 
 // GoType returns the Go type of an element, such as float64; nil for NoElem.
@@ -124,12 +131,12 @@ func (e Elem) GoType() reflect.Type {
 }
 
 // ElemOf returns the element type whose values are T, or have its underlying type.
-func ElemOf[T Go]() Elem { return ElemOfKind(reflect.TypeFor[T]().Kind()) }
+func ElemOf[T Go]() Elem { return ElemOfType(reflect.TypeFor[T]()) }
 
-// ElemOfKind returns the element type of Go's kind k; NoElem when there is none. int and
+// ElemOfType returns the element type of the Go type t; NoElem when there is none. int and
 // uint are none: their sizes are those of the machine.
-func ElemOfKind(k reflect.Kind) Elem {
-	switch k {
+func ElemOfType(t reflect.Type) Elem {
+	switch t.Kind() {
 	case reflect.Int8:
 		return I8
 	case reflect.Int16:
@@ -154,16 +161,23 @@ func ElemOfKind(k reflect.Kind) Elem {
 		return C64
 	case reflect.Complex128:
 		return C128
+	case reflect.Struct:
+		switch t {
+		case goTypes[F16]:
+			return F16
+		case goTypes[BF16]:
+			return BF16
+		}
 	}
 	return NoElem
 }
 
 // Go lists the Go types whose values can be elements.
 type Go interface {
-	Real | ~complex64 | ~complex128
+	Real | ~complex64 | ~complex128 | Float16 | BFloat16
 }
 
-// Real lists the Go types of elements that are ordered: integers and floats.
+// Real lists the Go types of elements that Go computes with and that are ordered: integers and floats.
 type Real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }

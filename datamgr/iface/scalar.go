@@ -108,6 +108,10 @@ func As[T Go](s Scalar) (v T) {
 		}
 	case F64:
 		*(*float64)(p) = s.Float()
+	case F16:
+		*(*Float16)(p) = ToFloat16(float32(s.Float()))
+	case BF16:
+		*(*BFloat16)(p) = ToBFloat16(float32(s.Float()))
 	default:
 		switch e.Size() {
 		case 1:

@@ -11,9 +11,6 @@ import (
 	"github.com/starpush/starpush/lang/vocab"
 )
 
-// Names of the language that this version has no data for.
-var absentElems = map[string]bool{"f16": true, "bf16": true}
-
 // Fields lists the fields of values of type t, with their types; nil: it has none.
 func Fields(t *types.Type) []Field {
 	switch t.Kind {

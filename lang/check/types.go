@@ -74,9 +74,9 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		}
 		return types.TInvalid
 	}
-	if el, ok := iface.ElemByName(name); ok || absentElems[name] {
+	if el, ok := iface.ElemByName(name); ok {
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is the type of an element, not of a value", name))
-		if ok && e.Elem == nil {
+		if e.Elem == nil {
 			to := numberOf(el).String()
 			d.Help = append(d.Help, "for a number write `"+to+"`")
 			d.Edit(c.f.At(e), to)
@@ -138,11 +138,6 @@ func (c *checker) element(e *syntax.TypeExpr, operand bool) *types.Type {
 		}
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is not an element type", name))
 		d.Notes = append(d.Notes, "element-type parameters belong to the signatures of codelets")
-		d.Help = append(d.Help, "element types: "+elemNames())
-		return nil
-	}
-	if absentElems[name] {
-		d := c.err("E0705", e, fmt.Sprintf("elements of type `%s` are not part of this version", name))
 		d.Help = append(d.Help, "element types: "+elemNames())
 		return nil
 	}

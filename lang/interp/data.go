@@ -659,6 +659,8 @@ func writeInt(e iface.Elem, p unsafe.Pointer, v int64) {
 		*(*float32)(p) = float32(v)
 	case iface.F64:
 		*(*float64)(p) = float64(v)
+	case iface.F16, iface.BF16:
+		writeFloat(e, p, float64(v))
 	case iface.C64, iface.C128:
 		writeComplex(e, p, complex(float64(v), 0))
 	}
@@ -670,6 +672,10 @@ func writeFloat(e iface.Elem, p unsafe.Pointer, v float64) {
 		*(*float32)(p) = float32(v)
 	case iface.F64:
 		*(*float64)(p) = v
+	case iface.F16:
+		*(*iface.Float16)(p) = iface.ToFloat16(float32(v))
+	case iface.BF16:
+		*(*iface.BFloat16)(p) = iface.ToBFloat16(float32(v))
 	case iface.C64, iface.C128:
 		writeComplex(e, p, complex(v, 0))
 	default:

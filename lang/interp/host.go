@@ -551,6 +551,9 @@ var elemRange = map[iface.Elem][2]int64{
 
 // intFits reports whether the integer v is in the range of element type e.
 func intFits(e iface.Elem, v int64) bool {
+	if e.Is16() {
+		return !e.Overflows(float64(v))
+	}
 	if e == iface.I64 || e.IsFloat() || e.IsComplex() {
 		return true
 	}
@@ -560,7 +563,7 @@ func intFits(e iface.Elem, v int64) bool {
 
 // floatFits reports whether v is in the range of element type e, a float.
 func floatFits(e iface.Elem, v float64) bool {
-	return e.Part() != iface.F32 || math.IsInf(v, 0) || v != v || !math.IsInf(float64(float32(v)), 0)
+	return !e.Overflows(v)
 }
 
 // complexFits raises E0705 unless elements of type e, which is complex, can hold z.
@@ -588,7 +591,11 @@ func (m *Machine) outOfRange(e iface.Elem, v any, at position) {
 			d.Label = "u64 holds nothing below 0"
 		}
 	} else {
-		d.Label = fmt.Sprintf("%v holds up to 3.4e+38", e)
+		most := map[iface.Elem]string{iface.F16: "65504", iface.BF16: "3.39e+38"}[e]
+		if most == "" {
+			most = "3.4e+38"
+		}
+		d.Label = fmt.Sprintf("%v holds up to %s", e, most)
 	}
 	m.raise(d)
 }

@@ -81,7 +81,7 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 			if a.buf.Elem == iface.F64 {
 				return *(*float64)(p)
 			}
-			return float64(*(*float32)(p))
+			return readElem(a.buf.Elem, p).f
 		}
 	}
 	list, index, at := c.list(e.X), c.int(e.Args[0]), c.positionOf(e)

@@ -607,21 +607,18 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at position) scalarC
 			break
 		}
 		if x, ok := floatConstant(e); ok && floatFits(el, x) {
-			if el == iface.F32 {
-				x = float64(float32(x))
-			}
-			v := iface.Float(x)
+			v := iface.Float(el.Round(x))
 			s.fixed = &v
 			break
 		}
 		v := c.float(e)
-		if el == iface.F32 {
+		if el != iface.F64 {
 			s.set = func(f *frame, s *iface.Scalar) {
 				x := v(f)
 				if !floatFits(el, x) {
 					f.m.outOfRange(el, x, at)
 				}
-				*s = iface.Float(float64(float32(x)))
+				*s = iface.Float(el.Round(x))
 			}
 			break
 		}

@@ -181,6 +181,10 @@ func readElem(e iface.Elem, p unsafe.Pointer) elem {
 		return elem{f: float64(*(*float32)(p))}
 	case iface.F64:
 		return elem{f: *(*float64)(p)}
+	case iface.F16:
+		return elem{f: float64((*iface.Float16)(p).Float32())}
+	case iface.BF16:
+		return elem{f: float64((*iface.BFloat16)(p).Float32())}
 	case iface.C64:
 		z := *(*complex64)(p)
 		return elem{f: float64(real(z)), im: float64(imag(z))}
@@ -216,7 +220,7 @@ func elemLess(e iface.Elem, a, b elem) bool {
 // elemText writes v, of type e.
 func (m *Machine) elemText(e iface.Elem, v elem) string {
 	switch e {
-	case iface.F32:
+	case iface.F32, iface.F16, iface.BF16:
 		return m.float(v.f, 32)
 	case iface.F64:
 		return m.float(v.f, 64)
@@ -483,7 +487,7 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 		return
 	}
 	bits := 64
-	if b.Elem.Part() == iface.F32 {
+	if b.Elem.Part() == iface.F32 || b.Elem.Is16() {
 		bits = 32
 	}
 	if b.Elem.IsComplex() { // no order

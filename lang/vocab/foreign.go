@@ -128,6 +128,7 @@ var StarPUNames = []struct{ Prefix, Help string }{
 // ForeignElems are the names that other languages have for element types.
 var ForeignElems = map[string]string{
 	"double": "f64", "float": "f64", "float64": "f64", "Float64": "f64", "double64": "f64", "real": "f64", "real64": "f64", "number": "f64", "fp64": "f64",
+	"float16": "f16", "Float16": "f16", "half": "f16", "fp16": "f16", "bfloat16": "bf16", "BFloat16": "bf16",
 	"float32": "f32", "Float32": "f32", "single": "f32", "real32": "f32", "fp32": "f32", "float_32": "f32", "float_64": "f64",
 	"int": "i64", "long": "i64", "int64": "i64", "Int64": "i64", "Int": "i64", "integer": "i64", "int64_t": "i64", "isize": "i64",
 	"int32": "i32", "Int32": "i32", "int32_t": "i32", "int16": "i16", "Int16": "i16", "short": "i16", "int16_t": "i16", "int8": "i8", "Int8": "i8", "int8_t": "i8",

@@ -54,6 +54,8 @@ var ElemNames = []Entry{
 	{"f64", "f64", "floating-point number of 64 bits"},
 	{"c64", "c64", "complex number: two f32"},
 	{"c128", "c128", "complex number: two f64"},
+	{"f16", "f16", "floating-point number of 16 bits; bodies compute with it as f32"},
+	{"bf16", "bf16", "the upper 16 bits of an f32; bodies compute with it as f32"},
 }
 
 // Builtins lists the predeclared functions.

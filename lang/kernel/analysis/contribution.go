@@ -28,7 +28,9 @@ func MixedContribution(fn *ir.Func, operand, reduce string) (at syntax.Span, in,
 	if m.operand < 0 {
 		return at, in, elem, false
 	}
-	m.elem = fn.Operands[m.operand].Elem.Part()
+	if m.elem = fn.Operands[m.operand].Elem.Part(); m.elem.Is16() {
+		m.elem = ir.F32
+	}
 	for m.changed = true; m.changed; { // the next round of a loop uses the value that a local has at the end of one
 		m.changed = false
 		ir.WalkStmts(fn.Body, m.stmt)
@@ -106,6 +108,8 @@ func (m *contributionSearch) expr(e *ir.Expr) carried {
 		return carried{carries: e.Operand == m.operand}
 	case ir.OpSlot, ir.OpElement:
 		return m.slots[e.Slot]
+	case ir.OpToF16, ir.OpToBF16:
+		return m.expr(e.X[0])
 	}
 	values := e.X
 	if e.Op == ir.OpCond || e.Op == ir.OpSelect {

@@ -143,6 +143,9 @@ func (m *machine) bind(t ir.Task) error {
 		}
 		a := args[k]
 		m.setScalar(slot, fn.Slots[slot].Type, a)
+		if e := fn.Slots[slot].Elem; e.Is16() {
+			m.flts[slot] = iface.Elem(e).Round(m.flts[slot])
+		}
 	}
 	m.task, m.budget = t, tickEvery
 	return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -109,6 +110,12 @@ func (c *compiler) integer(e *ir.Expr) intFn {
 		return func(m *machine) int64 { return m.ints[at(m)] }
 	case ir.OpConvert:
 		return c.toInteger(e)
+	case ir.OpToF16:
+		x := c.floating(e.X[0])
+		return func(m *machine) int64 { return int64(iface.F16Bits(float32(x(m)))) }
+	case ir.OpToBF16:
+		x := c.floating(e.X[0])
+		return func(m *machine) int64 { return int64(iface.BF16Bits(float32(x(m)))) }
 	case ir.OpCond, ir.OpSelect:
 		f, x, y := c.boolean(e.X[0]), c.integer(e.X[1]), c.integer(e.X[2])
 		if e.Op == ir.OpSelect {
@@ -276,6 +283,12 @@ func (c *compiler) floating(e *ir.Expr) fltFn {
 		return func(m *machine) float64 { return m.flts[at(m)] }
 	case ir.OpConvert:
 		return c.toFloating(e)
+	case ir.OpFromF16:
+		x := c.integer(e.X[0])
+		return func(m *machine) float64 { return float64(iface.F16FromBits(uint16(x(m)))) }
+	case ir.OpFromBF16:
+		x := c.integer(e.X[0])
+		return func(m *machine) float64 { return float64(iface.BF16FromBits(uint16(x(m)))) }
 	case ir.OpCond, ir.OpSelect:
 		f, x, y := c.boolean(e.X[0]), c.floating(e.X[1]), c.floating(e.X[2])
 		if e.Op == ir.OpSelect {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
@@ -71,6 +72,14 @@ func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 		return elementStrip[T](s, e, t)
 	case ir.OpConvert:
 		return convertStrip[T](s, e, t)
+	case ir.OpFromF16:
+		return any(eachValue(s, e, t, iface.F16FromBits)).(vec[T])
+	case ir.OpFromBF16:
+		return any(eachValue(s, e, t, iface.BF16FromBits)).(vec[T])
+	case ir.OpToF16:
+		return any(eachValue(s, e, t, iface.F16Bits)).(vec[T])
+	case ir.OpToBF16:
+		return any(eachValue(s, e, t, iface.BF16Bits)).(vec[T])
 	case ir.OpCond, ir.OpSelect:
 		return choose(s, e, t, numbers[T])
 	case ir.OpFold:
@@ -387,6 +396,22 @@ func convertFrom[A, T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 			dst = strip[T](m, t, n)
 		}
 		loop(dst[:n], a)
+		return dst
+	}
+}
+
+// eachValue compiles f of a value of another type.
+func eachValue[A, T ir.Number](s *stripCompiler, e *ir.Expr, t int, f func(A) T) vec[T] {
+	x := numbers[A](s, e.X[0], t+1) // not t: the sizes of values differ
+	return func(m *machine, n int, mask []bool, dst []T) []T {
+		a := x(m, n, mask, nil)
+		if dst == nil {
+			dst = strip[T](m, t, n)
+		}
+		dst = dst[:n]
+		for k, v := range a[:n] {
+			dst[k] = f(v)
+		}
 		return dst
 	}
 }

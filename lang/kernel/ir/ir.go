@@ -28,7 +28,9 @@ const (
 	F64  = Type(iface.F64)
 	C64  = Type(iface.C64)
 	C128 = Type(iface.C128)
-	Bool = Type(iface.C128) + 1
+	F16  = Type(iface.F16)
+	BF16 = Type(iface.BF16)
+	Bool = Type(iface.BF16) + 1
 	// Open is the type of values whose type is unknown while a body is checked: elements
 	// of a type parameter, and expressions with an error.
 	Open = Bool + 1
@@ -63,6 +65,18 @@ func (t Type) Part() Type {
 		return F64
 	}
 	return t
+}
+
+// Is16 reports whether t is f16 or bf16, types of elements alone: their values are of type f32.
+func (t Type) Is16() bool { return t == F16 || t == BF16 }
+
+// Stored returns the type in which loads and stores of elements of type t work: the parts of a complex
+// element, and the bits of an f16 or bf16.
+func (t Type) Stored() Type {
+	if t.Is16() {
+		return U16
+	}
+	return t.Part()
 }
 
 // Size returns the size of a value in bytes.
@@ -132,6 +146,11 @@ const (
 	OpRound // halves away from zero
 	OpFMA   // X[0]*X[1]+X[2], rounded once
 
+	OpFromF16  // the F32 that is stored as X[0], a U16
+	OpFromBF16 // the same for bf16
+	OpToF16    // X[0], an F32, as it is stored, a U16
+	OpToBF16
+
 	OpFold // Reduce of X[0] over Domain
 
 	OpComplex // X[0] + X[1]·i; only during lowering, after which there are no complex values
@@ -145,7 +164,7 @@ var opNames = map[Op]string{
 	OpGt: "gt", OpGe: "ge", OpAnd: "and", OpOr: "or", OpCond: "cond", OpSelect: "select", OpAbs: "abs",
 	OpSqrt: "sqrt", OpCbrt: "cbrt", OpExp: "exp", OpLog: "log", OpLog2: "log2", OpSin: "sin", OpCos: "cos",
 	OpTan: "tan", OpTanh: "tanh", OpErf: "erf", OpFloor: "floor", OpCeil: "ceil", OpRound: "round", OpFMA: "fma",
-	OpFold: "fold", OpComplex: "complex",
+	OpFromF16: "fromf16", OpFromBF16: "frombf16", OpToF16: "tof16", OpToBF16: "tobf16", OpFold: "fold", OpComplex: "complex",
 }
 
 // String returns the name of o in the text form of the representation.
@@ -257,6 +276,7 @@ type Slot struct {
 	Name     string
 	Type     Type // of an array: that of its elements
 	Kind     SlotKind
+	Elem     Type // of a scalar operand of type f16 or bf16, which is rounded to it
 	Len      int  // of an array: the number of its elements; 0 for one value
 	Assigned bool // after its declaration, too; true for every array
 	// Imaginary marks the local of the imaginary part of a complex value; the local before it has the

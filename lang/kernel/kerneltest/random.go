@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,7 +314,7 @@ func (g *generator) whole(depth int) string {
 // isFloatElement reports whether x, an element or a variable, is a float.
 func (g *generator) isFloatElement(x string) bool {
 	name, _, _ := strings.Cut(x, "[")
-	return g.inFunc || g.elem[name][0] == 'f'
+	return g.inFunc || isFloat(g.elem[name])
 }
 
 // bits writes an operation on the bits of integers.
@@ -370,7 +371,7 @@ func (g *generator) element(array string, depth int) string {
 
 // newArray writes the declaration of an array.
 func (g *generator) newArray() string {
-	n, elem, size := g.name(), iface.RealElems[g.IntN(len(iface.RealElems))].String(), 1+g.IntN(6)
+	n, elem, size := g.name(), bodyElems[g.IntN(len(bodyElems))].String(), 1+g.IntN(6)
 	if g.IntN(20) == 0 {
 		size = 64
 	}
@@ -386,10 +387,10 @@ func (g *generator) newArray() string {
 // store writes an assignment to target, whose elements have a type.
 func (g *generator) store(target, elem string) string {
 	op := g.pick("=", "=", "+=", "-=", "*=")
-	if elem[0] != 'f' {
+	if !isFloat(elem) {
 		op = g.pick(op, op, "&=", "|=", "^=", "<<=", ">>=")
 	}
-	if elem[0] != 'f' && op != "=" {
+	if !isFloat(elem) && op != "=" {
 		return fmt.Sprintf("%s %s min(int(%s), 90)\n", target, op, g.number(2))
 	}
 	return fmt.Sprintf("%s %s %s\n", target, op, g.value(elem, 3))
@@ -469,7 +470,7 @@ func (g *generator) bool(depth int) string {
 
 // value writes a value that may be stored into elem.
 func (g *generator) value(elem string, depth int) string {
-	if elem[0] == 'f' {
+	if isFloat(elem) {
 		return g.number(depth)
 	}
 	if g.IntN(6) == 0 {
@@ -670,7 +671,7 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 		n *= d.Cubes
 	}
 	for range n {
-		if elem[0] != 'f' {
+		if !isFloat(elem) {
 			d.Cells = append(d.Cells, IntValue(elem, uint64(r.IntN(300)-100)))
 			continue
 		}
@@ -699,6 +700,9 @@ type Body struct {
 	Args    []iface.Scalar
 }
 
+// bodyElems are the element types of random bodies.
+var bodyElems = append(slices.Clone(iface.RealElems), iface.F16, iface.BF16)
+
 // BodyOperands are the data operands of random bodies, in the order of the signature.
 var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B", "S", "U"}
 
@@ -720,7 +724,7 @@ func NewLoopsBody(t *testing.T, seed uint64) *Body {
 func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	r := g.Rand
 	for _, n := range BodyOperands {
-		g.elem[n] = iface.RealElems[r.IntN(len(iface.RealElems))].String()
+		g.elem[n] = bodyElems[r.IntN(len(bodyElems))].String()
 	}
 	funcs := g.writeFuncs()
 	body := g.body()

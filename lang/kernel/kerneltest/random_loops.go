@@ -54,7 +54,7 @@ func (g *generator) loop(out *strings.Builder) {
 		fmt.Fprintf(out, "let %s = %s\n", acc, first)
 		e := map[string]string{"v": g.elem["v"], "0": "i64", "0.5": "f64", "y[0]": g.elem["y"], "p[0]": g.elem["p"]}[first]
 		val := func() string {
-			if e[0] == 'f' {
+			if isFloat(e) {
 				return g.pick(g.number(1), g.load(1))
 			}
 			return "int(" + g.pick(g.number(1), g.load(1)) + ")"
@@ -93,7 +93,7 @@ func (g *generator) loop(out *strings.Builder) {
 	if g.IntN(2) == 0 { // an element that all rounds add to
 		e := g.elem["v"]
 		val := g.value(e, 2)
-		if e[0] != 'f' {
+		if !isFloat(e) {
 			val = "int(" + g.number(2) + ")"
 		}
 		fmt.Fprintf(out, "%s\n", g.pick("v += "+val, "v -= "+val, "v = max(v, "+val+")", "if "+g.bool(1)+" { v += "+val+" }"))
@@ -101,7 +101,7 @@ func (g *generator) loop(out *strings.Builder) {
 	out.WriteString("}\n")
 	g.idx, g.own = nil, nil
 	if acc != "" {
-		if e := g.elem["v"]; e[0] == 'f' {
+		if e := g.elem["v"]; isFloat(e) {
 			fmt.Fprintf(out, "v += %s\n", acc)
 		} else {
 			fmt.Fprintf(out, "v += int(%s)\n", acc)
@@ -156,7 +156,7 @@ func (g *generator) ragged(out *strings.Builder) {
 			g.lets, g.types = append(g.lets, t), append(g.types, "")
 		}
 		v := g.pick(g.value(e, 2), g.value(e, 1))
-		if e[0] != 'f' && e != "i64" {
+		if !isFloat(e) && e != "i64" {
 			v = "int(" + v + ")"
 		}
 		add := g.pick(s+" += "+v, s+" -= "+v, s+" *= "+v, fmt.Sprintf("%s = max(%s, %s)", s, s, v), fmt.Sprintf("if %s { %s += %s }", g.bool(1), s, v))

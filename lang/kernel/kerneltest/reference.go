@@ -111,7 +111,7 @@ func (e *env) dataOf(name string) *Data {
 
 func fault() { panic(stopped{errFault}) }
 
-var widths = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f32": 32, "f64": 64}
+var widths = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
 // IntValue returns the integer v, reduced to type t.
 func IntValue(t string, v uint64) Value {
@@ -124,10 +124,25 @@ func IntValue(t string, v uint64) Value {
 
 // FloatValue returns the float v, rounded to type t.
 func FloatValue(t string, v float64) Value {
-	if t == "f32" {
-		v = float64(float32(v))
+	e, _ := iface.ElemByName(t)
+	return Value{Type: t, Float: e.Round(v)}
+}
+
+// isFloat reports whether t is a type of floats.
+func isFloat(t string) bool { return t[0] == 'f' || t == "bf16" }
+
+// computed returns the type in which a body computes with elements of type t.
+func computed(t string) string {
+	if t == "f16" || t == "bf16" {
+		return "f32"
 	}
-	return Value{Type: t, Float: v}
+	return t
+}
+
+// loaded returns the value of an element.
+func (v Value) loaded() Value {
+	v.Type = computed(v.Type)
+	return v
 }
 
 // BoolValue returns a bool.
@@ -139,7 +154,7 @@ func BoolValue(b bool) Value {
 	return v
 }
 
-func (v Value) isFloat() bool { return v.Type[0] == 'f' }
+func (v Value) isFloat() bool { return isFloat(v.Type) }
 
 // to returns v, converted to t as by a store.
 func (v Value) to(t string) Value {
@@ -147,14 +162,14 @@ func (v Value) to(t string) Value {
 	case t == "bool" || v.Type == t:
 		v.Literal = false
 		return v
-	case t[0] == 'f' && v.isFloat():
+	case isFloat(t) && v.isFloat():
 		return FloatValue(t, v.Float)
-	case t[0] == 'f' && v.Type[0] == 'u':
+	case isFloat(t) && v.Type[0] == 'u':
 		if t == "f32" {
 			return FloatValue(t, float64(float32(v.Int)))
 		}
 		return FloatValue(t, float64(v.Int))
-	case t[0] == 'f':
+	case isFloat(t):
 		if t == "f32" {
 			return FloatValue(t, float64(float32(int64(v.Int))))
 		}
@@ -355,7 +370,7 @@ func (e *env) assign(s *syntax.Assign) {
 		at = e.cell(t.X.(*syntax.Ident).Name, t.Args)
 	}
 	if s.Op != "=" {
-		v = arithmetic(s.Op[:len(s.Op)-1], *at, v)
+		v = arithmetic(s.Op[:len(s.Op)-1], at.loaded(), v)
 	} else if k, ok := e.keepsTarget(s.Value, s.Target, at.Type); ok {
 		v = k
 	}
@@ -366,7 +381,7 @@ func (e *env) assign(s *syntax.Assign) {
 // it first.
 func (e *env) keepsTarget(x, target syntax.Expr, t string) (Value, bool) {
 	c, ok := x.(*syntax.Call)
-	if !ok || t[0] == 'f' {
+	if !ok || isFloat(t) {
 		return Value{}, false
 	}
 	name, ok := c.Fn.(*syntax.Ident)
@@ -409,9 +424,9 @@ func (e *env) expr(x syntax.Expr) Value {
 		if v := e.find(x.Name); v != nil {
 			return *v
 		}
-		return *e.cell(x.Name, nil)
+		return e.cell(x.Name, nil).loaded()
 	case *syntax.Index:
-		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
+		return e.cell(x.X.(*syntax.Ident).Name, x.Args).loaded()
 	case *syntax.Selector:
 		d := e.dataOf(x.X.(*syntax.Ident).Name)
 		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2,
@@ -470,12 +485,12 @@ func (e *env) typeOf(x syntax.Expr) Value {
 	case *syntax.Paren:
 		return e.typeOf(x.X)
 	case *syntax.Index:
-		return Value{Type: e.dataOf(x.X.(*syntax.Ident).Name).Elem}
+		return Value{Type: computed(e.dataOf(x.X.(*syntax.Ident).Name).Elem)}
 	case *syntax.Ident:
 		if v := e.find(x.Name); v != nil {
 			return Value{Type: v.Type}
 		}
-		return Value{Type: e.data[x.Name].Elem}
+		return Value{Type: computed(e.data[x.Name].Elem)}
 	case *syntax.Selector:
 		return Value{Type: "i64"}
 	case *syntax.Unary:
@@ -499,7 +514,7 @@ func (e *env) typeOf(x syntax.Expr) Value {
 				return Value{Type: a.Type}
 			}
 			t := commonType(a, b)
-			if x.Op == "/" && t[0] != 'f' {
+			if x.Op == "/" && !isFloat(t) {
 				t = "f64"
 			}
 			return Value{Type: t}
@@ -556,7 +571,7 @@ func binary(op string, a, b Value) Value {
 		t := commonType(a, b)
 		a, b = a.to(t), b.to(t)
 		switch {
-		case t[0] == 'f':
+		case isFloat(t):
 			less, equal, ordered = a.Float < b.Float, a.Float == b.Float, a.Float == a.Float && b.Float == b.Float
 		case t[0] == 'u':
 			less, equal = a.Int < b.Int, a.Int == b.Int
@@ -581,7 +596,7 @@ func binary(op string, a, b Value) Value {
 
 func arithmetic(op string, a, b Value) Value {
 	t := commonType(a, b)
-	if op == "/" && t[0] != 'f' {
+	if op == "/" && !isFloat(t) {
 		t = "f64"
 	}
 	lit := a.Literal && b.Literal
@@ -592,7 +607,7 @@ func arithmetic(op string, a, b Value) Value {
 	}
 	a, b = a.to(t), b.to(t)
 	var r Value
-	if t[0] == 'f' {
+	if isFloat(t) {
 		x, y := a.Float, b.Float
 		switch op {
 		case "+":
@@ -708,7 +723,7 @@ func (e *env) call(x *syntax.Call) Value {
 	case "min", "max":
 		t := commonType(args[0], args[1])
 		a, b := args[0].to(t), args[1].to(t)
-		if t[0] == 'f' {
+		if isFloat(t) {
 			if a.Float != a.Float || b.Float != b.Float { // math.Min prefers infinities
 				return FloatValue(t, math.NaN())
 			}
@@ -732,7 +747,7 @@ func (e *env) call(x *syntax.Call) Value {
 		return v
 	}
 	t := args[0].Type
-	if t[0] != 'f' {
+	if !isFloat(t) {
 		t = "f64"
 	}
 	v := args[0].to(t).Float
@@ -783,7 +798,7 @@ func (e *env) fold(x *syntax.Fold) Value {
 		case "prod":
 			*acc = arithmetic("*", *acc, v)
 		default:
-			if t[0] == 'f' && (v.Float != v.Float || acc.Float != acc.Float) {
+			if isFloat(t) && (v.Float != v.Float || acc.Float != acc.Float) {
 				*acc = FloatValue(t, math.NaN())
 			} else if (binary("<", v, *acc).Int != 0) == (x.Op == "min") {
 				*acc = v
@@ -802,9 +817,9 @@ func (e *env) fold(x *syntax.Fold) Value {
 			n = 1
 		}
 		return Value{Type: "f64", Float: n}.to(t)
-	case t[0] == 'f' && x.Op == "min":
+	case isFloat(t) && x.Op == "min":
 		return FloatValue(t, math.Inf(1))
-	case t[0] == 'f':
+	case isFloat(t):
 		return FloatValue(t, math.Inf(-1))
 	case x.Op == "min" && t[0] == 'u':
 		return IntValue(t, math.MaxUint64)
@@ -838,8 +853,30 @@ func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
 		return memoryOf[uint64](d)
 	case "f32":
 		return memoryOf[float32](d)
+	case "f16":
+		return halvesOf(d, iface.F16, iface.F16FromBits, iface.F16Bits)
+	case "bf16":
+		return halvesOf(d, iface.BF16, iface.BF16FromBits, iface.BF16Bits)
 	}
 	return memoryOf[float64](d)
+}
+
+// halvesOf is memoryOf for elements of 16 bits.
+func halvesOf(d *Data, elem iface.Elem, from func(uint16) float32, to func(float32) uint16) (*iface.Buffer, func() []Value) {
+	bits := d.clone()
+	bits.Elem = "u16"
+	for k, v := range d.Cells {
+		bits.Cells[k] = IntValue("u16", uint64(to(float32(v.Float))))
+	}
+	b, read := memoryOf[uint16](bits)
+	b.Elem = elem
+	return b, func() []Value {
+		out := read()
+		for k, v := range out {
+			out[k] = Value{Type: d.Elem, Float: float64(from(uint16(v.Int)))}
+		}
+		return out
+	}
 }
 
 func memoryOf[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
@@ -864,7 +901,7 @@ func memoryOf[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
 		}
 		return &mem[at]
 	}
-	isFloat := d.Elem[0] == 'f'
+	isFloat := isFloat(d.Elem)
 	for k, v := range d.Cells {
 		at := cell(k)
 		if isFloat {

@@ -34,7 +34,7 @@ func (w *writer) inBounds(at *ir.Expr) bool { return w.nest != nil && w.nest.pro
 // address writes the address of the element at, and checks it.
 func (w *writer) address(at *ir.Expr, p place) element {
 	o := w.operand(at.Operand)
-	typ := w.fn.Operands[at.Operand].Elem.Part()
+	typ := w.fn.Operands[at.Operand].Elem.Stored()
 	if len(at.X) == 0 {
 		return element{single, o.ptr, typ, true}
 	}

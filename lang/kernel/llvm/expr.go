@@ -57,6 +57,15 @@ func (w *writer) expr(e *ir.Expr, p place) value {
 		return w.loadElement(e, p)
 	case ir.OpConvert:
 		return w.convert(w.expr(e.X[0], p), e.Type)
+	case ir.OpFromF16:
+		return w.fromF16(w.expr(e.X[0], p))
+	case ir.OpToF16:
+		return w.toF16(w.expr(e.X[0], p))
+	case ir.OpFromBF16:
+		x := w.convert(w.expr(e.X[0], p), ir.U32)
+		return w.cast("bitcast", w.binary("shl", x, constant(ir.U32, 16, 0)), ir.F32)
+	case ir.OpToBF16:
+		return w.toBF16(w.expr(e.X[0], p))
 	case ir.OpFold:
 		return w.fold(e, p)
 	case ir.OpAnd, ir.OpOr:
@@ -156,6 +165,46 @@ func (w *writer) convert(x value, t ir.Type) value {
 		return w.cast("sext", x, t)
 	}
 	return w.cast("zext", x, t)
+}
+
+// fromF16 is iface.F16FromBits.
+func (w *writer) fromF16(x value) value {
+	c := func(v int64) value { return constant(ir.U32, v, 0) }
+	x = w.convert(x, ir.U32)
+	u := w.binary("shl", w.binary("and", x, c(0x7fff)), c(13))
+	scaled := w.cast("bitcast", w.binary("fmul", w.cast("bitcast", u, ir.F32), constant(ir.F32, 0, 0x1p112)), ir.U32)
+	u = w.choose(w.compare("icmp uge", u, c(0x7c00<<13)), w.binary("or", u, c(0x7f800000)), scaled)
+	sign := w.binary("shl", w.binary("and", x, c(0x8000)), c(16))
+	return w.cast("bitcast", w.binary("or", u, sign), ir.F32)
+}
+
+// toF16 is iface.F16Bits.
+func (w *writer) toF16(x value) value {
+	c := func(v int64) value { return constant(ir.U32, v, 0) }
+	x = w.cast("bitcast", x, ir.U32)
+	sign := w.binary("and", w.binary("lshr", x, c(16)), c(0x8000))
+	u := w.binary("and", x, c(0x7fffffff))
+	high := w.binary("lshr", u, c(13))
+	small := w.binary("fadd", w.cast("bitcast", u, ir.F32), constant(ir.F32, 0, 0.5))
+	small = w.binary("sub", w.cast("bitcast", small, ir.U32), c(0x3f000000))
+	r := w.binary("add", w.binary("sub", u, c(112<<23-0xfff)), w.binary("and", high, c(1)))
+	r = w.binary("lshr", r, c(13))
+	r = w.choose(w.compare("icmp ult", u, c(0x38800000)), small, r)
+	r = w.choose(w.compare("icmp uge", u, c(0x477ff000)), c(0x7c00), r)
+	nan := w.binary("or", w.binary("and", high, c(0x3ff)), c(0x7e00))
+	r = w.choose(w.compare("icmp ugt", u, c(0x7f800000)), nan, r)
+	return w.convert(w.binary("or", r, sign), ir.U16)
+}
+
+// toBF16 is iface.BF16Bits.
+func (w *writer) toBF16(x value) value {
+	c := func(v int64) value { return constant(ir.U32, v, 0) }
+	x = w.cast("bitcast", x, ir.U32)
+	high := w.binary("lshr", x, c(16))
+	r := w.binary("add", w.binary("add", x, c(0x7fff)), w.binary("and", high, c(1)))
+	r = w.binary("lshr", r, c(16))
+	nan := w.compare("icmp ugt", w.binary("and", x, c(0x7fffffff)), c(0x7f800000))
+	return w.convert(w.choose(nan, w.binary("or", high, c(0x40)), r), ir.U16)
 }
 
 // saturate converts a float to the nearest integer of type t, towards zero.

@@ -69,7 +69,7 @@ func (l *lowerer) letArray(s *syntax.Let, call *syntax.Call) *ir.Stmt {
 	elem, typ, ok := l.arrayElem(call)
 	n, fine := l.arrayLen(call)
 	ok = ok && fine
-	fill := &ir.Expr{Op: ir.OpConst, Type: elem, Pos: call.Span}
+	fill := &ir.Expr{Op: ir.OpConst, Type: elem.Stored(), Pos: call.Span}
 	if elem.IsComplex() {
 		fill = convert(floatConst(0, elem.Part(), call.Span), elem)
 	}
@@ -146,7 +146,7 @@ func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
 		d.Help = append(d.Help, fmt.Sprintf("write `array[%s]`", right))
 		d.Edit(l.f.At(id), right)
 	} else {
-		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128")
+		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128 f16 bf16")
 	}
 	return ir.Open, types.TInvalid, false
 }

@@ -60,7 +60,12 @@ func convertComplex(x *ir.Expr, t ir.Type) *ir.Expr {
 
 // loaded returns the value of an element that element or arrayElement has resolved.
 func (l *lowerer) loaded(e *ir.Expr) *ir.Expr {
-	if e == nil || !e.Type.IsComplex() || e.Op == ir.OpComplex {
+	switch {
+	case e == nil || e.Op == ir.OpComplex:
+		return e
+	case e.Type.Is16():
+		return unpacked(e)
+	case !e.Type.IsComplex():
 		return e
 	}
 	return pair(elementPart(e, 0), elementPart(e, 1), e.Pos)
@@ -79,9 +84,9 @@ func elementPart(e *ir.Expr, part int) *ir.Expr {
 }
 
 // slotType returns the type of a local, which is complex for the first of the two locals of a
-// complex value.
+// complex value, and that of the elements for an array.
 func (l *lowerer) slotType(slot int) ir.Type {
-	if t, ok := l.complexSlots[slot]; ok {
+	if t, ok := l.slotTypes[slot]; ok {
 		return t
 	}
 	return l.fn.Slots[slot].Type

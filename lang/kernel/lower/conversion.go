@@ -76,6 +76,9 @@ func convert(x *ir.Expr, t ir.Type) *ir.Expr {
 	if x.Type.IsComplex() || t.IsComplex() {
 		return convertComplex(x, t)
 	}
+	if t.Is16() {
+		return packed(x, t)
+	}
 	if x.Op == ir.OpConst {
 		c := *x
 		c.Type, c.Lit = t, false

@@ -33,8 +33,8 @@ type lowerer struct {
 
 	minMaxType map[*syntax.Call]ir.Type // of calls of min and max that keepsTarget recorded
 
-	complexSlots map[int]ir.Type // the types of complex locals, by the first of their two slots
-	folds        int             // folds around the expression that is being lowered
+	slotTypes map[int]ir.Type // the types of complex locals, by the first of their two slots, and of the elements of arrays of f16 and bf16
+	folds     int             // folds around the expression that is being lowered
 
 	prelude  []*ir.Stmt            // statements that come before the one that is being lowered
 	loops    []*loop               // around it, the innermost last
@@ -90,7 +90,7 @@ func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem,
 		}
 	}
 	return &lowerer{f: f, outer: outer, targs: targs, typeParams: params, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source},
-		badFuncs: map[*syntax.Func]bool{}, complexSlots: map[int]ir.Type{}}
+		badFuncs: map[*syntax.Func]bool{}, slotTypes: map[int]ir.Type{}}
 }
 
 // body lowers the body of c. l.fn is complete if no error was reported.
@@ -151,7 +151,7 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 			vt = l.elemOf(t)
 		}
 		if t.Kind != types.String {
-			en.slot = l.newSlot(ir.Slot{Name: en.name, Type: vt, Kind: ir.ScalarSlot, Decl: p.Name.Span})
+			en.slot = l.newSlot(ir.Slot{Name: en.name, Type: computed(vt), Elem: rounded(vt), Kind: ir.ScalarSlot, Decl: p.Name.Span})
 		}
 		l.fn.Scalars = append(l.fn.Scalars, en.slot)
 		if vt.IsComplex() {
@@ -184,8 +184,12 @@ func (l *lowerer) newSlot(s ir.Slot) int {
 		first := l.newSlot(s)
 		s.Imaginary = true
 		l.newSlot(s)
-		l.complexSlots[first] = t
+		l.slotTypes[first] = t
 		return first
+	}
+	if s.Type.Is16() { // an array
+		l.slotTypes[len(l.fn.Slots)] = s.Type
+		s.Type = s.Type.Stored()
 	}
 	l.fn.Slots = append(l.fn.Slots, s)
 	return len(l.fn.Slots) - 1
@@ -462,7 +466,7 @@ func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 // assignedValue lowers the value of an assignment, converted to the type of the target.
 func (l *lowerer) assignedValue(s *syntax.Assign, target *ir.Expr) *ir.Expr {
 	if s.Op == "=" {
-		l.keepsTarget(s.Value, syntax.Unparen(s.Target), target.Type)
+		l.keepsTarget(s.Value, syntax.Unparen(s.Target), computed(target.Type))
 	}
 	v := l.expr(s.Value)
 	if s.Op != "=" {

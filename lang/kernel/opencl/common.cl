@@ -7,6 +7,25 @@ ulong trips(long lo, long hi, int closed) {
 	return closed ? (lo <= hi ? n + 1 : 0) : (lo < hi ? n : 0);
 }
 
+// Elements of 16 bits, with no arithmetic of floats below the smallest normal one, which devices may
+// not have.
+float fromf16(ushort h) {
+	uint u = (h & 0x7fffu) << 13, sign = (h & 0x8000u) << 16;
+	if (u < 1u << 23) return as_float(as_uint((float)(h & 0x3ff) * 0x1p-24f) | sign);
+	return as_float((u >= 0x7c00u << 13 ? u | 0x7f800000u : u + (112u << 23)) | sign);
+}
+float frombf16(ushort h) { return as_float((uint)h << 16); }
+ushort tof16(float x) {
+	uint b = as_uint(x), sign = b >> 16 & 0x8000u, u = b & 0x7fffffffu;
+	uint r = u > 0x7f800000u ? 0x7e00u | (u >> 13 & 0x3ffu) : u >= 0x477ff000u ? 0x7c00u :
+		u < 0x38800000u ? as_uint(as_float(u) + 0.5f) - 0x3f000000u : (u - (112u << 23) + 0xfffu + (u >> 13 & 1u)) >> 13;
+	return (ushort)(r | sign);
+}
+ushort tobf16(float x) {
+	uint b = as_uint(x);
+	return (ushort)((b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
+
 #define WHOLE(T, W) \
 T pow_##T(T x, T y) { W r = 1, b = (W)x; for (;;) { if (y & 1) r *= b; y >>= 1; if (y == 0) return (T)r; b *= b; } } \
 T min_##T(T x, T y) { return x < y ? x : y; } \

@@ -58,12 +58,9 @@ func runOnDevice(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []ifac
 
 // closeEnough reports whether two results agree but for the last bits of floats.
 func closeEnough(t string, a, b kerneltest.Value) bool {
-	if t[0] != 'f' {
+	eps := map[string]float64{"f64": 1e-11, "f32": 1e-4, "f16": 0x1p-10, "bf16": 0x1p-7}[t]
+	if eps == 0 {
 		return a.Int == b.Int
-	}
-	eps := 1e-11
-	if t == "f32" {
-		eps = 1e-4
 	}
 	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) <= eps*max(math.Abs(a.Float), math.Abs(b.Float))
 }
@@ -333,4 +330,53 @@ func extremes(typ string) (out []kerneltest.Value) {
 		out = append(out, kerneltest.IntValue(typ, x))
 	}
 	return out
+}
+
+// TestFloat16: a device loads every value of f16 and of bf16, and stores every float between two of them,
+// as a CPU does.
+func TestFloat16(t *testing.T) {
+	s := openStream(t)
+	for _, elem := range []iface.Elem{iface.F16, iface.BF16} {
+		fn := kerneltest.Lowered(t, `codelet c(x: R vector[T], w: W vector[f32], h: R vector[f32], z: W vector[T]) {
+    each i in x { w[i] = x[i] }
+    each i in h { z[i] = h[i] }
+}`, map[byte]iface.Elem{'T': elem})
+		d, err := New(fn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 1 << 16
+		bits, floats := make([]uint16, n), make([]float32, 0, 3*n)
+		for i := range bits {
+			bits[i] = uint16(i)
+			v := math.Float32frombits(uint32(i)<<16 | 0x8000)
+			floats = append(floats, v, math.Nextafter32(v, 0), math.Nextafter32(v, float32(math.Inf(1))))
+		}
+		var values [2][]float32
+		var stored [2][]uint16
+		for k := range values {
+			values[k], stored[k] = make([]float32, n), make([]uint16, len(floats))
+			x, z := kerneltest.VectorOf(bits), kerneltest.VectorOf(stored[k])
+			x.Elem, z.Elem = elem, elem
+			list := []*iface.Buffer{x, kerneltest.VectorOf(values[k]), kerneltest.VectorOf(floats), z}
+			if k == 0 {
+				err = cpu.Compile(fn).Run(context.Background(), list, nil)
+			} else {
+				err = runOnDevice(s, d, list, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, v := range values[0] {
+			if w := values[1][i]; math.Float32bits(v) != math.Float32bits(w) && (v == v || w == w) {
+				t.Fatalf("%v %#04x is %v on the device, and %v on the CPU", elem, i, w, v)
+			}
+		}
+		for i, v := range stored[0] {
+			if f := floats[i]; v != stored[1][i] && f == f {
+				t.Fatalf("%v is stored as %v %#04x on the device, and as %#04x on the CPU", f, elem, stored[1][i], v)
+			}
+		}
+	}
 }

@@ -63,7 +63,7 @@ func (w *writer) typ(t ir.Type) string {
 func slotName(slot int) string        { return fmt.Sprintf("s%d", slot) }
 func fieldParam(at fieldAt) string    { return fmt.Sprintf("f%d_%d", at.operand, at.field) }
 func (w *writer) group() bool         { return w.s.domain == nil }
-func (w *writer) elem(op int) ir.Type { return w.fn.Operands[op].Elem }
+func (w *writer) elem(op int) ir.Type { return w.fn.Operands[op].Elem.Stored() }
 
 // step writes the kernel. Its parameters have the order of Launch.Args.
 func (w *writer) step() {
@@ -373,6 +373,8 @@ func (w *writer) expr(e *ir.Expr) string {
 			return w.binary(ir.OpSub, e.Type, "0", x[0])
 		}
 		return "(-" + x[0] + ")"
+	case ir.OpFromF16, ir.OpFromBF16, ir.OpToF16, ir.OpToBF16:
+		return fmt.Sprintf("%v(%s)", e.Op, x[0])
 	case ir.OpNot:
 		return "(!" + x[0] + ")"
 	case ir.OpBitNot:
