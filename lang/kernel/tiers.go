@@ -85,6 +85,7 @@ type Program struct {
 	spent   atomic.Int64 // nanoseconds in strips, until it is settled
 
 	look, once sync.Once  // of the look into the cache, and of compiling
+	ask        sync.Once  // of handing the look to the compiler
 	body       *llvm.Body // once it was looked up
 	why        error      // the reason why there is no machine code; valid once settled
 }
@@ -150,7 +151,7 @@ func (p *Program) RunTask(t ir.Task, keep *any) (Variant, error) {
 	} else if spent > int64(compileAfter) {
 		p.once.Do(func() { compilations.begin(p.compile) })
 	} else if spent > int64(lookAfter) {
-		p.look.Do(func() { compilations.begin(p.lookUp) })
+		p.ask.Do(func() { compilations.begin(func() { p.look.Do(p.lookUp) }) })
 	}
 	return InStrips, nil
 }
