@@ -195,7 +195,7 @@ func (d *Datum) mainAt(n *node, p unsafe.Pointer, bytes int64) {
 	d.clearState(stateLazy)
 }
 
-// homeInstance returns the instance where data lives that has a home.
+// homeInstance returns the instance where data lives that has a home, or nil for images in plans.
 func (d *Datum) homeInstance() *instance {
 	if in := d.deviceHome; in != nil {
 		return in

@@ -371,7 +371,7 @@ func (sub Submission) End(h *Handle, at *Site) {
 		vs[len(vs)-1].end(sub, why)
 	}
 	h.die(sub, why)
-	if h.Home() {
-		sub.reg.homes.remove(h.id, uintptr(h.d.homeInstance().ptr))
+	if in := h.d.homeInstance(); in != nil && h.Home() { // images in plans have no memory
+		sub.reg.homes.remove(h.id, uintptr(in.ptr))
 	}
 }
