@@ -66,7 +66,7 @@ type Codelet struct {
 	// "sum", "prod", "min" or "max"; "" for none. The engine does not use it.
 	Fold string
 	// Bodies are codelets in the language that compute the same, for devices that On has
-	// nothing for. A compiler of scripts makes implementations of them; the engine does not
+	// nothing for, or for CPU workers. A compiler of scripts makes implementations of them; the engine does not
 	// look at them. Nil: there are none.
 	Bodies *Bodies
 	// Traits are uncommon properties; nil: none.
@@ -121,6 +121,9 @@ func (v *Variants) name(i int32) string {
 
 // Bodies are codelets in the language that compute what a codelet of Go functions does.
 type Bodies struct {
+	// CPU says that the bodies are for CPU workers, where their machine code is faster than the functions, instead of for devices.
+	// Their results must be those of the functions, bit for bit.
+	CPU bool
 	// Source is the text of a file of scripts, which declares the codelets.
 	Source string
 	// Names are those of the codelets. The first runs whose operands have the kinds of those of

@@ -1,13 +1,16 @@
 package lang
 
 // Bodies of codelets of the host's modules: implementations for devices, for which the host has
-// no function.
+// no function, and machine code for CPU workers, where that is faster than its functions.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -18,9 +21,14 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// withBodies returns k, or a copy of it that runs its bodies on NVIDIA devices, if the program
-// can use these and k has no other implementation for them.
+// withBodies returns k, or a copy of it that runs its bodies: on CPU workers if they are for these, else on NVIDIA devices, if the
+// program can use these and k has no other implementation for them.
 func (c *Compiler) withBodies(k *engine.Codelet) *engine.Codelet {
+	if k.Bodies != nil && k.Bodies.CPU && len(k.CPU) == 1 {
+		own := *k
+		own.CPU = []engine.Impl{newBodies(k, c.kernels()).onCPU}
+		return &own
+	}
 	if k.Bodies == nil || k.On["cuda"] != nil || kernel.NoCUDA(c.kernels()) != nil {
 		return k
 	}
@@ -42,6 +50,8 @@ type bodies struct {
 
 	// declared returns the codelets of the source.
 	declared func() (map[string]*types.Object, error)
+
+	spent atomic.Int64 // nanoseconds in the function of the codelet, before there are bodies
 
 	mu struct {
 		sync.Mutex
@@ -73,15 +83,47 @@ func (t *bodyTask) Args() []iface.Scalar { return t.args }
 
 // onCUDA runs the body for a task on an NVIDIA device. A task that has none runs elsewhere.
 func (b *bodies) onCUDA(c *engine.TaskContext) error {
-	ops := make([]iface.Desc, c.NumBuffers())
-	for i := range ops {
-		ops[i] = c.Buffer(i).Desc
-	}
+	ops := operandsOf(c)
 	of := b.find(ops)
 	if of.err != nil {
 		return &accel.DeclinedError{Device: "cuda", Kernel: b.codelet.Name, Err: of.err}
 	}
 	return of.cuda(c.Stream(), &bodyTask{c, b.scalars(ops, c.Args())})
+}
+
+// bodiesAfter is the time in the function of a codelet after which tasks look for a body.
+const bodiesAfter = time.Millisecond
+
+// onCPU runs a task as machine code of the body, or by the function of the codelet until there is machine code, and if that is
+// not faster.
+func (b *bodies) onCPU(c *engine.TaskContext) error {
+	function := b.codelet.CPU[0]
+	if b.kernels.Mode != kernel.Native && b.spent.Load() < int64(bodiesAfter) {
+		start := time.Now()
+		err := function(c)
+		b.spent.Add(int64(time.Since(start)))
+		return err
+	}
+	ops := operandsOf(c)
+	of := b.find(ops)
+	if of.err != nil {
+		return function(c)
+	}
+	_, err := of.code.RunTask(&bodyTask{c, b.scalars(ops, c.Args())}, c.Keep())
+	var fault *kernel.Fault
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s: %s", b.codelet.Name, fault.Message) // its place is in the source of the module
+	}
+	return err
+}
+
+// operandsOf returns the operands of a task.
+func operandsOf(c *engine.TaskContext) []iface.Desc {
+	ops := make([]iface.Desc, c.NumBuffers())
+	for i := range ops {
+		ops[i] = c.Buffer(i).Desc
+	}
+	return ops
 }
 
 // scalars returns the scalars of the body for a task.
@@ -114,6 +156,9 @@ func (b *bodies) compile(ops []iface.Desc) *body {
 	if err != nil {
 		return &body{err: err}
 	}
+	if b.codelet.Bodies.CPU {
+		return &body{code: code}
+	}
 	run, err := kernel.CUDA(code)
 	return &body{code: code, err: err, cuda: func(s accel.Stream, t *bodyTask) error { return run(s, t) }}
 }
@@ -132,7 +177,11 @@ func (b *bodies) program(ops []iface.Desc) (*kernel.Program, error) {
 		}
 		if targs, ok := fits(o.Sig, ops); ok {
 			var code *kernel.Program
-			if code, err = kernel.Compile(o.Unit.(*check.Unit).File, o.Node.(*syntax.Codelet), o.Sig, targs, b.kernels); err == nil {
+			opts := b.kernels
+			if b.codelet.Bodies.CPU {
+				opts.Instead = func(t kernel.Task) error { return b.codelet.CPU[0](t.(*bodyTask).TaskContext) }
+			}
+			if code, err = kernel.Compile(o.Unit.(*check.Unit).File, o.Node.(*syntax.Codelet), o.Sig, targs, opts); err == nil {
 				return code, nil
 			}
 		}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -62,5 +63,59 @@ func TestWithBodies(t *testing.T) {
 	got := c.withBodies(k)
 	if want := kernel.NoCUDA(kernel.Options{}) == nil; (got.On["cuda"] != nil) != want || got.On["opencl"] == nil || k.On["cuda"] != nil {
 		t.Errorf("it runs on %v and the codelet of the host on %v", got.On, k.On)
+	}
+}
+
+// TestBodiesOnCPU: machine code of a body runs in place of the function of its codelet, where there is some. The body has another
+// result here, to tell them apart.
+func TestBodiesOnCPU(t *testing.T) {
+	if _, err := KernelLibrary(); err != nil {
+		if os.Getenv("STARPUSH_NEED_LLVM") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	run := func(kernels Kernels, body, script string) (float64, error) {
+		c := &engine.Codelet{
+			Name: "c", Signature: "c(x: RW vector[f64])", Modes: []iface.AccessMode{iface.RW},
+			CPU:    []engine.Impl{func(c *engine.TaskContext) error { iface.Slice[float64](c.Buffer(0))[0] = 1; return nil }},
+			Bodies: &engine.Bodies{CPU: true, Source: "codelet c(x: RW vector[f64]) { " + body + " }", Names: []string{"c"}},
+		}
+		comp, err := NewCompiler(Config{Kernels: kernels, Modules: map[string]*engine.Module{"own": {Codelets: []*engine.Codelet{c}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ds := comp.Compile(t.Context(), "a.spu", []byte("import \"own\"\nregister x = vector[f64](3, fill = 0)\n"+script))
+		if err := ds.Err(); err != nil {
+			t.Fatal(err)
+		}
+		rt := Must(engine.New(engine.Options{Workers: 1}))
+		defer rt.Close()
+		inst, err := p.Run(t.Context(), rt)
+		if err != nil {
+			return 0, err
+		}
+		defer inst.Close()
+		a := Must(Acquire[float64](t.Context(), Must(inst.Handle("x")), R))
+		defer a.Release()
+		return a.Slice()[0], nil
+	}
+	for _, c := range []struct {
+		kernels Kernels
+		body    string
+		want    float64
+	}{
+		{StripKernels, "x[0] = 2.0", 1},
+		{NativeKernels, "x[0] = 2.0", 2},
+		{AutoKernels, "x[0] = 2.0", 1},               // one short task
+		{NativeKernels, "for i in 0.5 { x = 2 }", 1}, // no codelet
+	} {
+		if got, err := run(c.kernels, c.body, "insert own.c(RW x)\n"); err != nil || got != c.want {
+			t.Errorf("%v, %s: %v, %v, want %v", c.kernels, c.body, got, err, c.want)
+		}
+	}
+	_, err := run(NativeKernels, "for i in 0..4 { x[i] = 2.0 }", "insert own.c(RW x)\nwait\n")
+	if err == nil || !strings.Contains(err.Error(), "c: element 3 is outside `x`, which has 3 elements") {
+		t.Errorf("an element out of bounds is %v", err)
 	}
 }

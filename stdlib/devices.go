@@ -40,6 +40,11 @@ var reduceBodies string
 //go:embed bodies/random.spu
 var randomBodies string
 
+// Sources of the codelets whose machine code is faster on processors than the functions of this package.
+//
+//go:embed bodies/sparse.spu
+var sparseBodies string
+
 // bodiesOf returns bodies with names in a source, for tasks whose scalars they take.
 func bodiesOf(source string, names ...string) *engine.Bodies {
 	return &engine.Bodies{Source: source, Names: names}

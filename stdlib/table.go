@@ -3,7 +3,10 @@ package stdlib
 // The table of codelets: one line declares one. Scalars are in the order in
 // which the kernels take them.
 
-import "github.com/starpush/starpush/datamgr/iface"
+import (
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
 
 var floatElems = []iface.Elem{iface.F32, iface.F64}
 
@@ -253,7 +256,8 @@ var table = []module{
 			doc:       "y = alpha * A * x + beta * y; with beta = 0, y is not read.",
 			fold:      "sum",
 			elems:     floatElems, shape: spmvShape, kernel: floatsIn(2, spmv[float32], spmv[float64]),
-			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
+			bodies: &engine.Bodies{CPU: true, Source: sparseBodies, Names: []string{"spmv"}},
+			flops:  func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
 		},
 		{
 			signature: "spmm(A: R csr[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1)",

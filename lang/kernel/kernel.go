@@ -20,6 +20,8 @@ type (
 	Type = ir.Type
 	// Size is an operand whose first size a body sets.
 	Size = ir.Size
+	// Task is a task that runs a body.
+	Task = ir.Task
 	// Fault is the error of a running body.
 	Fault = cpu.Fault
 	// SlowLoop is a loop that a CPU runs one round at a time.

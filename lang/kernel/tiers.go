@@ -60,6 +60,9 @@ func (m Mode) chosen() Mode {
 type Options struct {
 	Mode  Mode
 	Cache *llvm.Cache // where machine code is kept; nil: nowhere
+	// Instead runs a task in place of strips, with the same results; nil: strips do. In mode Native it also runs
+	// tasks of a body that has no machine code.
+	Instead func(t Task) error
 }
 
 // NewCache returns the cache in a folder, or one that keeps nothing for "".
@@ -133,19 +136,21 @@ func (p *Program) RunTask(t ir.Task, keep *any) (Variant, error) {
 		if p.opts.Mode == Native {
 			return AsCode, k.Run(t)
 		}
-		return p.contest.run(t, k, p.strips, keep)
+		return p.contest.run(t, k, p.interpret, keep)
 	}
 	if p.opts.Mode == Strips || p.settled.Load() {
-		return InStrips, p.strips.RunTask(t, keep)
+		return InStrips, p.interpret(t, keep)
 	}
 	if p.opts.Mode == Native {
-		if err := p.compileNow(); err != nil {
+		if err := p.compileNow(); err != nil && p.opts.Instead != nil {
+			return InStrips, p.opts.Instead(t)
+		} else if err != nil {
 			return AsCode, err
 		}
 		return p.RunTask(t, keep)
 	}
 	start := time.Now()
-	err := p.strips.RunTask(t, keep)
+	err := p.interpret(t, keep)
 	if spent := p.spent.Add(int64(time.Since(start))); err != nil {
 		return InStrips, err
 	} else if spent > int64(compileAfter) {
@@ -154,6 +159,14 @@ func (p *Program) RunTask(t ir.Task, keep *any) (Variant, error) {
 		p.ask.Do(func() { compilations.begin(func() { p.look.Do(p.lookUp) }) })
 	}
 	return InStrips, nil
+}
+
+// interpret runs the body in strips, or what Options put in their place.
+func (p *Program) interpret(t ir.Task, keep *any) error {
+	if p.opts.Instead != nil {
+		return p.opts.Instead(t)
+	}
+	return p.strips.RunTask(t, keep)
 }
 
 // contest finds the faster of machine code and strips for the tasks of a body. A task takes some
@@ -175,16 +188,16 @@ const (
 )
 
 // run runs a task by the faster of both, and returns which that was.
-func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) (Variant, error) {
+func (c *contest) run(t ir.Task, k *llvm.Kernel, strips func(t ir.Task, keep *any) error, keep *any) (Variant, error) {
 	if c.over.Load() {
 		if Variant(c.next.Load()) == AsCode {
 			return AsCode, k.Run(t)
 		}
 		if rand.Uint32()%16 != 0 {
-			return InStrips, p.RunTask(t, keep)
+			return InStrips, strips(t, keep)
 		}
 		start := time.Now() // tasks may have grown
-		err := p.RunTask(t, keep)
+		err := strips(t, keep)
 		if time.Since(start) > longTask {
 			c.won(AsCode)
 		}
@@ -197,7 +210,7 @@ func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) (Var
 		c.lastCode.Store(int64(time.Since(start)))
 		return AsCode, err
 	}
-	err := p.RunTask(t, keep)
+	err := strips(t, keep)
 	took := time.Since(start)
 	vote := int64(-1)
 	if int64(took) < c.lastCode.Load() {

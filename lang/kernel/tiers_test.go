@@ -106,7 +106,7 @@ func TestContest(t *testing.T) {
 		for range 3 * contestRuns {
 			c, x := task()
 			c.Bufs = kerneltest.Buffers(kerneltest.VectorOf(x[:n]))
-			if _, err := con.run(c, p.native.Load(), p.strips, nil); err != nil {
+			if _, err := con.run(c, p.native.Load(), p.strips.RunTask, nil); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(x[:n], want[:n]) {
