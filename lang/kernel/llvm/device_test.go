@@ -208,6 +208,9 @@ func TestModuleBodies(t *testing.T) {
 	}
 	ran := 0
 	for _, file := range files {
+		if filepath.Base(file) == "sparse.spu" {
+			continue // for CPU workers
+		}
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
