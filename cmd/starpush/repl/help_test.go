@@ -87,13 +87,13 @@ func TestExplain(t *testing.T) {
 func TestGranularity(t *testing.T) {
 	for _, before := range []string{"", ":set explain off\n:set explain on"} {
 		text := ""
-		for try := 0; try < 50 && !strings.Contains(text, "too short"); try++ { // until other programs interrupt no task for long
+		for try := 0; try < 50 && !strings.Contains(text, " insert one: "); try++ { // until other programs interrupt no task for long
 			s, screen := remembering(t)
 			for entry := range strings.SplitSeq("codelet one(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\n"+before+
 				"\nregister x = vector[f64](128)\npartition x by blocks(64)", "\n") {
 				s.Entry(context.Background(), entry)
 			}
-			for at := 0; at < 20 && !strings.Contains(text, "too short"); at++ {
+			for at := 0; at < 20 && !strings.Contains(text, " insert one: "); at++ {
 				s.Entry(context.Background(), "for b in 0..64 { insert one(W x[b]) }; wait")
 				screen.Reset()
 				s.Entry(context.Background(), ":explain granularity")
