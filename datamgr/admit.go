@@ -565,21 +565,29 @@ func (d *Datum) fillAside(fill func(*iface.Buffer) error, inParts bool) error {
 	return fill(&b)
 }
 
-// fillBytes is how much is filled at a time, about.
-const fillBytes = 1 << 20
+// blockBytes is about how much is filled or read at a time.
+const blockBytes = 1 << 20
+
+// blockAside allocates memory beside main memory for some rows of d, which has elements. free gives it back.
+func (d *Datum) blockAside() (block unsafe.Pointer, some int, free func(), err error) {
+	rows := int64(d.desc.Dim[0])
+	row := d.desc.Bytes() / rows
+	some = int(max(1, min(blockBytes/row, rows)))
+	bytes := int64(some) * row
+	block, err = d.reg.aside.Alloc(bytes)
+	return block, some, func() { d.reg.aside.Free(block, bytes) }, err
+}
 
 // fillParts gives d its first value on the disk, some rows at a time.
 func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
 	var whole iface.Buffer
 	managed(d.whole).Own(nil, &whole)
-	rows, row := whole.Dim[0], d.desc.Bytes()/int64(whole.Dim[0])
-	some := int(max(1, min(fillBytes/row, int64(rows))))
-	block, err := d.reg.aside.Alloc(int64(some) * row)
+	block, some, free, err := d.blockAside()
 	if err != nil {
 		return err
 	}
-	defer d.reg.aside.Free(block, int64(some)*row)
-	main := d.main.Load()
+	defer free()
+	rows, main := whole.Dim[0], d.main.Load()
 	for at := 0; at < rows; at += some {
 		b, to := whole, whole
 		b.Ptr, b.Dim[0], b.Off[0] = block, min(some, rows-at), at
@@ -611,13 +619,12 @@ func (h Managed) Rows(fn func(*iface.Buffer) error) error {
 	d := h.d
 	var whole iface.Buffer
 	h.Own(nil, &whole)
-	rows, row := whole.Dim[0], d.desc.Bytes()/int64(whole.Dim[0])
-	some := int(max(1, min(fillBytes/row, int64(rows))))
-	block, err := d.reg.aside.Alloc(int64(some) * row)
+	block, some, free, err := d.blockAside()
 	if err != nil {
 		return err
 	}
-	defer d.reg.aside.Free(block, int64(some)*row)
+	defer free()
+	rows := whole.Dim[0]
 	for at := 0; at < rows; at += some {
 		to := &instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: block, stride: whole.Stride}
 		to.box.lo[0] += at

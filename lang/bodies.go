@@ -136,7 +136,7 @@ func (b *bodies) scalars(ops []iface.Desc, args []iface.Scalar) []iface.Scalar {
 
 // find returns the body for operands.
 func (b *bodies) find(ops []iface.Desc) *body {
-	var key []byte
+	key := make([]byte, 0, 16) // on the stack
 	for i := range ops {
 		key = append(key, byte(ops[i].Kind), byte(ops[i].Elem))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// early finds what lanes can compute of the rounds of a loop before the first of these rounds runs.
-type early struct {
+// precheck is what lanes can compute of the rounds of a loop before the first of these rounds runs: indices, to check them.
+type precheck struct {
 	w        *writer
 	lanes    *lanes
 	body     []*ir.Stmt
@@ -23,10 +23,10 @@ type early struct {
 	seen     map[*ir.Expr]bool
 }
 
-// newEarly looks at the rounds of a loop over the index in a slot. checked reports whether they may run where the check of the
+// newPrecheck looks at the rounds of a loop over the index in a slot. checked reports whether they may run where the check of the
 // nest does not hold.
-func (w *writer) newEarly(slot, width int, body []*ir.Stmt, checked bool) *early {
-	y := &early{w: w, lanes: newLanes(w.fn, slot, width, body), body: body, checked: checked,
+func (w *writer) newPrecheck(slot, width int, body []*ir.Stmt, checked bool) *precheck {
+	y := &precheck{w: w, lanes: newLanes(w.fn, slot, width, body), body: body, checked: checked,
 		sets: map[int]bool{}, stores: map[int]bool{}, lets: map[int]*ir.Stmt{}, needs: map[int]bool{}, seen: map[*ir.Expr]bool{}}
 	ir.WalkStmts(body, func(s *ir.Stmt) {
 		switch s.Kind {
@@ -58,7 +58,7 @@ func (w *writer) newEarly(slot, width int, body []*ir.Stmt, checked bool) *early
 }
 
 // known reports whether the lanes can compute e.
-func (y *early) known(e *ir.Expr) bool {
+func (y *precheck) known(e *ir.Expr) bool {
 	switch e.Op {
 	case ir.OpFold, ir.OpElement:
 		return false
@@ -83,7 +83,7 @@ func (y *early) known(e *ir.Expr) bool {
 }
 
 // element adds an element that each round uses, and reports whether the lanes can compute its indices.
-func (y *early) element(at *ir.Expr) bool {
+func (y *precheck) element(at *ir.Expr) bool {
 	for _, x := range at.X {
 		if !y.known(x) {
 			return false
@@ -97,7 +97,7 @@ func (y *early) element(at *ir.Expr) bool {
 }
 
 // sideBySide reports whether an element is the same in all lanes, or lies next to that of the lane before.
-func (y *early) sideBySide(at *ir.Expr) bool {
+func (y *precheck) sideBySide(at *ir.Expr) bool {
 	for k, x := range at.X {
 		c := y.lanes.of(x)
 		if c.motion == varying || c.motion == affine && (k < len(at.X)-1 || c.growth != 1 && c.growth != -1) {
@@ -109,7 +109,7 @@ func (y *early) sideBySide(at *ir.Expr) bool {
 
 // write writes, for the lanes from the index first on, the locals that are needed and the checks of the elements. Code goes on
 // at the block onFault if a lane has an index out of bounds.
-func (y *early) write(first value, onFault string) place {
+func (y *precheck) write(first value, onFault string) place {
 	w := y.w
 	// LLVM must not see that the lanes load what the rounds load again: it would take the elements out of the vectors,
 	// which is slower.
@@ -127,7 +127,7 @@ func (y *early) write(first value, onFault string) place {
 }
 
 // withProved runs inner, where the elements of y are known to be in bounds besides others.
-func (y *early) withProved(others map[*ir.Expr]bool, inner func()) {
+func (y *precheck) withProved(others map[*ir.Expr]bool, inner func()) {
 	w := y.w
 	outer := w.nest
 	proved := maps.Clone(others)
@@ -145,12 +145,12 @@ func (y *early) withProved(others map[*ir.Expr]bool, inner func()) {
 // group is several rounds of an innermost loop, written one after another. Indices that data choose are checked for all of them
 // at once, before the first: that takes fewer instructions, and the rounds have no exits, which would keep each index in a register.
 type group struct {
-	early *early
-	lo    value // the index of the first round of the loop
+	pre *precheck
+	lo  value // the index of the first round of the loop
 }
 
 func (w *writer) newGroup(st *ir.Stmt, lo value) *group {
-	return &group{w.newEarly(st.Domain[0].Slot, unrolled, st.Body, false), lo}
+	return &group{w.newPrecheck(st.Domain[0].Slot, unrolled, st.Body, false), lo}
 }
 
 // groups runs the rounds from the number in the memory k to n-1, and leaves n in k. Rounds after the
@@ -162,10 +162,10 @@ func (w *writer) groups(g *group, k string, n value, round func(k value)) {
 	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
 	w.branch(w.compare("icmp uge", w.binary("sub", n, at), intValue(unrolled)).name, in, rest)
 	w.start(in)
-	if len(g.early.elements) > 0 {
-		g.early.write(w.binary("add", g.lo, at), rest)
+	if len(g.pre.elements) > 0 {
+		g.pre.write(w.binary("add", g.lo, at), rest)
 	}
-	g.early.withProved(w.nest.proved, func() {
+	g.pre.withProved(w.nest.proved, func() {
 		for c := range unrolled {
 			round(w.binary("add", at, intValue(int64(c))))
 		}
@@ -186,7 +186,7 @@ const (
 // block is rounds of a loop with innermost loops in it, whose ranges data choose, as in a product with a sparse matrix. Their
 // ranges are checked at once, and what they take from the budget is known before they run.
 type block struct {
-	early *early
+	pre   *precheck
 	loops []*ir.Stmt
 	slot  int
 	cost  int // of a round of an inner loop
@@ -197,7 +197,7 @@ func (w *writer) newBlock(slot int, body []*ir.Stmt, p place) *block {
 	if p.lanes != nil || w.thread != nil || hasFolds(body, nil) {
 		return nil
 	}
-	b := &block{early: w.newEarly(slot, blockLanes, body, p.checked), slot: slot}
+	b := &block{pre: w.newPrecheck(slot, blockLanes, body, p.checked), slot: slot}
 	nested := 0
 	ir.WalkStmts(body, func(st *ir.Stmt) {
 		if st.Kind == ir.ForStmt || st.Kind == ir.EachStmt {
@@ -210,10 +210,10 @@ func (w *writer) newBlock(slot int, body []*ir.Stmt, p place) *block {
 			continue
 		}
 		r := &st.Domain[0]
-		if r.Closed || !b.early.known(r.Lo) || !b.early.known(r.Hi) {
+		if r.Closed || !b.pre.known(r.Lo) || !b.pre.known(r.Hi) {
 			return nil
 		}
-		l := b.early.lanes
+		l := b.pre.lanes
 		byData = byData || l.of(r.Lo).motion == varying || l.of(r.Hi).motion == varying
 		b.loops = append(b.loops, st)
 		b.cost = max(b.cost, cost(st.Body, nil))
@@ -224,8 +224,8 @@ func (w *writer) newBlock(slot int, body []*ir.Stmt, p place) *block {
 	return b
 }
 
-// inBlocks writes the rounds of a loop from lo on: whole blocks whose inner loops are short and have all elements in bounds as round
-// says, where these are proved, others and the last rounds as alone says.
+// inBlocks writes n rounds of a loop from lo on. round writes one; in a place without checks for a block whose check holds, and in p for
+// rounds of other blocks and the last ones.
 func (w *writer) inBlocks(b *block, lo, n value, c int, p place, round func(k value, p place)) {
 	k, stop := w.alloca("i64"), w.alloca("i64")
 	w.emit("store i64 0, ptr %s", k)
@@ -244,7 +244,7 @@ func (w *writer) inBlocks(b *block, lo, n value, c int, p place, round func(k va
 	if !p.checked {
 		maps.Copy(proved, w.nest.proved)
 	}
-	for _, e := range b.early.elements {
+	for _, e := range b.pre.elements {
 		proved[e] = true
 	}
 	holds, rounds, found := b.check(first, slow, proved)
@@ -284,16 +284,17 @@ func (w *writer) inBlocks(b *block, lo, n value, c int, p place, round func(k va
 // check writes the check of the blockRounds rounds from the index first on. It returns whether it holds, the rounds of all
 // inner loops, and the elements of these that are in bounds then.
 func (b *block) check(first value, onFault string, others map[*ir.Expr]bool) (holds, rounds value, found map[*ir.Expr]bool) {
-	w := b.early.w
+	w := b.pre.w
 	type reach struct{ lo, hi value }
 	spans := make([]reach, len(b.loops))
 	var total, longest value
 	for at := 0; at < blockRounds; at += blockLanes {
-		p := b.early.write(w.binary("add", first, intValue(int64(at))), onFault)
+		p := b.pre.write(w.binary("add", first, intValue(int64(at))), onFault)
 		for i, st := range b.loops {
 			r := &st.Domain[0]
 			lo, hi := w.spread(w.expr(r.Lo, p), blockLanes), w.spread(w.expr(r.Hi, p), blockLanes)
-			n := w.binary("sub", hi, lo) // too long if lo is the larger
+			// A range that ends before it begins counts as too long. Its length may be any number, as hi-lo wraps around.
+			n := w.choose(w.compare("icmp sle", lo, hi), w.binary("sub", hi, lo), w.spread(intValue(-1), blockLanes))
 			if at == 0 {
 				spans[i] = reach{lo, hi}
 			} else {
@@ -307,7 +308,7 @@ func (b *block) check(first value, onFault string, others map[*ir.Expr]bool) (ho
 			longest = w.choose(w.compare("icmp ult", longest, n), n, longest)
 		}
 	}
-	pr := w.newProver(b.early.body, others)
+	pr := w.newProver(b.pre.body, others)
 	pr.loops[b.slot] = span{first, w.binary("add", first, intValue(blockRounds-1)), true}
 	limit := budget / 2 / blockRounds / len(b.loops) / b.cost
 	pr.require(w.compare("icmp ule", w.across("umax", longest), intValue(int64(limit))))

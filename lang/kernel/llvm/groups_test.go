@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -173,5 +174,37 @@ func checkRounds(t *testing.T, source string) {
 	}
 	if faults < 4 || faults > 56 {
 		t.Errorf("%s%d of 60 runs failed", source, faults)
+	}
+}
+
+// TestRangesOfData runs loops whose ranges end before they begin, or are as far apart as the numbers go, in some of the rounds that are
+// checked at once.
+func TestRangesOfData(t *testing.T) {
+	const source = "codelet c(lo: R vector[i64], hi: R vector[i64], x: R vector[f64], y: W vector[f64]) {\n each i in y { let s = 0.0\n for k in lo[i]..hi[i] { s += x[k % 7] }\n y[i] = s }\n}\n"
+	k, p := compiled(t, source)
+	r := rand.New(rand.NewPCG(1, 1))
+	x := []float64{1, 2, 4, 8, 16, 32, 64}
+	for range 200 {
+		n := 1 + r.IntN(200)
+		lo, hi := make([]int64, n), make([]int64, n)
+		for i := range lo {
+			lo[i] = int64(r.IntN(9))
+			hi[i] = lo[i] + int64(r.IntN(9))
+		}
+		for range r.IntN(3) {
+			i, far := r.IntN(n), []int64{math.MinInt64, math.MaxInt64, -5, 0}
+			hi[i] = []int64{math.MinInt64, math.MinInt64 + 3, -9, 0}[r.IntN(4)]
+			lo[i] = max(far[r.IntN(4)], hi[i])
+		}
+		var got [2][]float64
+		for way, run := range []func(task *kerneltest.Task) error{func(task *kerneltest.Task) error { return p.RunTask(task, nil) }, func(task *kerneltest.Task) error { return k.Run(task) }} {
+			got[way] = make([]float64, n)
+			if err := run(&kerneltest.Task{Ctx: context.Background(), Bufs: kerneltest.Buffers(kerneltest.VectorOf(lo), kerneltest.VectorOf(hi), kerneltest.VectorOf(x), kerneltest.VectorOf(got[way]))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got[0], got[1]) {
+			t.Fatalf("from %v to %v: %v, and in strips %v", lo, hi, got[1], got[0])
+		}
 	}
 }

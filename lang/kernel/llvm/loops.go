@@ -29,7 +29,7 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 		inGroups := w.unrolls(st, c, p)
 		n := func() value { return w.trips(lo, hi, r.Closed) }
 		each := func(k value) { round(w.binary("add", lo, k)) }
-		b := (*block)(nil)
+		var b *block
 		if !innermost {
 			b = w.newBlock(r.Slot, st.Body, p)
 		}
