@@ -48,11 +48,11 @@ func SumReduction() *Reduction { return builtinReductions[0] }
 func ProdReduction() *Reduction { return builtinReductions[1] }
 
 // MinReduction keeps the smallest contribution of each element; a NaN wins.
-// It begins with the type's largest value, infinity for floats.
+// It begins with the type's largest value, infinity for floats. Of bools it is true if all contributions are.
 func MinReduction() *Reduction { return builtinReductions[2] }
 
 // MaxReduction keeps the largest contribution of each element; a NaN wins. It
-// begins with the type's smallest value, minus infinity for floats.
+// begins with the type's smallest value, minus infinity for floats. Of bools it is true if a contribution is.
 func MaxReduction() *Reduction { return builtinReductions[3] }
 
 var builtinReductions = []*Reduction{
@@ -107,6 +107,11 @@ func builtinReduction(name string, f fold) *Reduction {
 				initRows(dst, iface.ToFloat16(neutral(f, float32(math.Inf(-1)), float32(math.Inf(1)))))
 			case iface.BF16:
 				initRows(dst, iface.ToBFloat16(neutral(f, float32(math.Inf(-1)), float32(math.Inf(1)))))
+			case iface.B8:
+				if f == foldSum || f == foldProd {
+					return noArithmetic(name, dst)
+				}
+				initRows(dst, neutral[uint8](f, 0, 1))
 			default:
 				return noReduction(name, dst)
 			}
@@ -150,6 +155,11 @@ func builtinReduction(name string, f fold) *Reduction {
 				combineRowsBy(into, from, halfCombine(f, iface.ToFloat16, iface.Float16.Float32))
 			case iface.BF16:
 				combineRowsBy(into, from, halfCombine(f, iface.ToBFloat16, iface.BFloat16.Float32))
+			case iface.B8:
+				if f == foldSum || f == foldProd {
+					return noArithmetic(name, into)
+				}
+				combineRowsBy(into, from, boolCombine(f))
 			default:
 				return noReduction(name, into)
 			}
@@ -164,6 +174,10 @@ func noReduction(name string, b *iface.Buffer) error {
 
 func noOrder(name string, b *iface.Buffer) error {
 	return fmt.Errorf("reduction %s: complex numbers have no order, and %v has elements of type %v; use sum or prod", name, &b.Desc, b.Elem)
+}
+
+func noArithmetic(name string, b *iface.Buffer) error {
+	return fmt.Errorf("reduction %s: bools have no arithmetic, and %v has elements of type bool; use max to have true if a contribution is, or min to have it if all are", name, &b.Desc)
 }
 
 // neutral is the value that changes nothing when combined.
@@ -234,6 +248,18 @@ func halfCombine[T iface.Float16 | iface.BFloat16](f fold, round func(float32) T
 			a, b := [1]float32{value(x[i])}, [1]float32{value(y[i])}
 			combine(f, a[:], b[:])
 			x[i] = round(a[0])
+		}
+	}
+}
+
+// boolCombine returns combine for the bytes of bools.
+func boolCombine(f fold) func(x, y []uint8) {
+	return func(x, y []uint8) {
+		for i := range x {
+			a, b := x[i] != 0, y[i] != 0
+			if x[i] = 0; a && b || f == foldMax && (a || b) {
+				x[i] = 1
+			}
 		}
 	}
 }

@@ -79,6 +79,37 @@ func TestReductions(t *testing.T) {
 	reduceAll(t, iface.F64, math.Inf(-1), math.Inf(1))
 }
 
+// TestReductionBools: min of bools is true if all are, max if one is; a byte other than 0 is true.
+func TestReductionBools(t *testing.T) {
+	for _, c := range []struct {
+		r    *Reduction
+		want [4]uint8 // of false and false, false and true, true and false, true and true
+	}{{MinReduction(), [4]uint8{0, 0, 0, 1}}, {MaxReduction(), [4]uint8{0, 1, 1, 1}}} {
+		for i, want := range c.want {
+			into, from := make([]uint8, 8), make([]uint8, 8)
+			x, y := strided(iface.B8, into), strided(iface.B8, from)
+			if err := c.r.Init(x); err != nil || into[0] != c.want[1]^1 || into[3] != 0 {
+				t.Errorf("%s: Init left %v, %v", c.r.Name, into, err)
+			}
+			for k := range into {
+				into[k], from[k] = uint8(i>>1)*7, uint8(i&1)*9
+			}
+			if err := c.r.Combine(x, y); err != nil || into[0] != want || into[6] != want {
+				t.Errorf("%s of %d: %v, %v, want %d", c.r.Name, i, into, err, want)
+			}
+		}
+	}
+	for _, r := range []*Reduction{SumReduction(), ProdReduction()} {
+		x := strided(iface.B8, make([]uint8, 8))
+		if err := r.Init(x); err == nil || !strings.Contains(err.Error(), "bools have no arithmetic") {
+			t.Errorf("%s: Init of bools: %v", r.Name, err)
+		}
+		if err := r.Combine(x, x); err == nil {
+			t.Errorf("%s combined bools", r.Name)
+		}
+	}
+}
+
 // TestReductionHalves: floats of 16 bits are combined as float32, and rounded.
 func TestReductionHalves(t *testing.T) {
 	inf := float32(math.Inf(1))

@@ -294,6 +294,7 @@ func (c *Codelet) checkArgs(args []iface.Scalar, params *elemParams) error {
 		switch {
 		case d.Kind == iface.FloatScalar && k == iface.IntScalar:
 		case d.Kind == iface.ComplexScalar && (k == iface.IntScalar || k == iface.FloatScalar):
+		case d.Kind == iface.ComplexScalar && k == iface.BoolScalar && e == iface.B8:
 		case d.Kind != iface.NoScalar && d.Kind != k, d.Kind == iface.NoScalar && e != iface.NoElem && !fitsElem(args[i], e):
 			return c.argError(i, args[i], e)
 		}
@@ -311,7 +312,9 @@ func fitsElem(s iface.Scalar, e iface.Elem) bool {
 		return e == iface.C128 || e == iface.C64 && !e.Overflows(real(z)) && !e.Overflows(imag(z))
 	case k == iface.FloatScalar:
 		return (e.IsFloat() || e.IsComplex()) && !e.Overflows(s.Float())
-	case k != iface.IntScalar:
+	case k == iface.BoolScalar:
+		return e == iface.B8
+	case k != iface.IntScalar || e == iface.B8:
 		return false
 	case e.Is16():
 		return !e.Overflows(float64(v))
@@ -390,7 +393,9 @@ func (c *Codelet) operandError(i int, h *datamgr.Handle, k iface.Kind, e iface.E
 func (c *Codelet) argError(i int, s iface.Scalar, e iface.Elem) error {
 	d := &c.Types.Args[i]
 	want := scalarNames[d.Kind]
-	if d.Kind == iface.NoScalar {
+	if e == iface.B8 {
+		want = "a bool"
+	} else if d.Kind == iface.NoScalar {
 		want = "a number that fits " + e.String()
 		if e.IsInt() {
 			want = "an integer that fits " + e.String()

@@ -384,6 +384,8 @@ func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []
 		return fail("%v", err)
 	case e.IsComplex() && (o.spec.Reduce == datamgr.MinReduction() || o.spec.Reduce == datamgr.MaxReduction()):
 		return fail("complex numbers have no order, so there is no %s of them; use ReduceSum, ReduceProd or ReduceBy", o.spec.Reduce.Name)
+	case e == iface.B8 && (o.spec.Reduce == datamgr.SumReduction() || o.spec.Reduce == datamgr.ProdReduction()):
+		return fail("bools have no arithmetic, so there is no %s of them; use ReduceMax for true if a contribution is, or ReduceMin for true if all are", o.spec.Reduce.Name)
 	case o.spec.Reduce != nil && o.reduces != iface.NoElem && o.reduces != e:
 		return fail("ReduceBy combines %v, and the data has elements of type %v", o.reduces.GoType(), e.GoType())
 	case h != nil && (o.spec.Node != 0 || o.spec.Home != nil):

@@ -377,6 +377,33 @@ func TestClosures(t *testing.T) {
 	}
 }
 
+// TestBoolElements: Go functions take slices of bools, and pointers to one.
+func TestBoolElements(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1})
+	mem := []bool{true, false, true}
+	x := got(NewVector(rt, mem))(t)
+	y := got(MakeVector[bool](rt, 3, Fill(true)))(t)
+	any := got(MakeVariable[bool](rt, Fill(false), ReduceMax))(t)
+	must(t, j.Go(func(x, y []bool, any *bool, not bool) {
+		for i, v := range x {
+			y[i] = v != not
+			*any = *any || y[i]
+		}
+	}, R(x), RW(y), Redux(any), true))
+	if v, err := any.Value(context.Background(), j); err != nil || !v {
+		t.Errorf("any is %v, %v", v, err)
+	}
+	if v, err := y.Value(context.Background(), j); err != nil || !slices.Equal(v, []bool{false, true, false}) {
+		t.Errorf("y is %v, %v", v, err)
+	}
+	if _, err := MakeVector[bool](rt, 3, Fill(1)); err == nil || !strings.Contains(err.Error(), "does not fit into bool elements") {
+		t.Errorf("Fill of a number: %v", err)
+	}
+	if _, err := MakeVector[bool](rt, 3, ReduceSum); err == nil || !strings.Contains(err.Error(), "use ReduceMax for true if a contribution is") {
+		t.Errorf("ReduceSum: %v", err)
+	}
+}
+
 // TestFloat16: Go functions take slices, pointers and scalars of floats of 16 bits.
 func TestFloat16(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1})

@@ -18,7 +18,7 @@ import (
 // Elem lists the Go types whose values can be elements of registered data.
 type Elem interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~complex64 | ~complex128 |
-		iface.Float16 | iface.BFloat16
+		iface.Float16 | iface.BFloat16 | ~bool
 }
 
 // Data is Go memory, described for the language. Give it to one run with Bind;

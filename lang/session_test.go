@@ -182,7 +182,7 @@ func TestSessionComplete(t *testing.T) {
 		{"partition v = mat by pick(0) then ", "blocks halves axis pick"},
 		{"partition w = tiles_of[0, 0] by ", "rows cols tiles axis pick stripes"},
 		{"partition nowhere by ", "axis blocks cols entries halves nonzeros pick rows stripes tiles"},
-		{"register y = vector[", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128 f16 bf16"},
+		{"register y = vector[", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128 f16 bf16 bool"},
 		{"register y = vector[f6", "f64"},
 		{"register y = vector[f64](5, fi", "fill="},
 		{"register y = vector[f64](5, l", "len list= load= log log2"},

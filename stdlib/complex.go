@@ -66,13 +66,24 @@ func orHalves(i int, other, f16, bf16 kernel) kernel {
 	}
 }
 
+// orBool makes a kernel that is b if operand i has elements of type bool.
+func orBool(i int, other, b kernel) kernel {
+	return func(k operands) error {
+		if k.Buffer(i).Elem == iface.B8 {
+			return b(k)
+		}
+		return other(k)
+	}
+}
+
 var (
 	errComplex = errors.New("complex elements are for CPU workers")
 	errHalves  = errors.New("elements of 16 bits are for CPU workers")
+	errBools   = errors.New("elements of type bool are for CPU workers")
 )
 
 // realOnly returns implementations for devices that decline tasks with complex elements, and with those
-// of f16 and bf16.
+// of f16, bf16 and bool.
 func realOnly(codelet, arch string, impls []engine.Impl) []engine.Impl {
 	out := make([]engine.Impl, len(impls))
 	for i, impl := range impls {
@@ -82,6 +93,8 @@ func realOnly(codelet, arch string, impls []engine.Impl) []engine.Impl {
 				return &accel.DeclinedError{Device: arch, Kernel: codelet, Err: errComplex}
 			case e.Is16():
 				return &accel.DeclinedError{Device: arch, Kernel: codelet, Err: errHalves}
+			case e == iface.B8:
+				return &accel.DeclinedError{Device: arch, Kernel: codelet, Err: errBools}
 			}
 			return impl(c)
 		}

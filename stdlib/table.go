@@ -27,8 +27,8 @@ var table = []module{
 			signature: "fill(x: W dense[T], value: T)",
 			doc:       "x = value, for every element of a vector or matrix.",
 			elems:     iface.Elems,
-			kernel: orHalves(0, orComplex(byElem{fill[int8], fill[int16], fill[int32], fill[int64],
-				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0), fillAs[complex64], fillAs[complex128]), fillAs[iface.Float16], fillAs[iface.BFloat16]),
+			kernel: orBool(0, orHalves(0, orComplex(byElem{fill[int8], fill[int16], fill[int32], fill[int64],
+				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0), fillAs[complex64], fillAs[complex128]), fillAs[iface.Float16], fillAs[iface.BFloat16]), fillAs[bool]),
 		},
 		{
 			signature: "copy(x: R dense[T], y: W dense[T])",

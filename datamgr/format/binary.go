@@ -88,7 +88,7 @@ func swapBytes(b []byte, size int) {
 // readElems reads the next len(dst) elements.
 func readElems[T iface.Go](f *raw, dst []T, e iface.Elem, conv conversion[T]) error {
 	size := int(f.elem.Size())
-	if f.elem == e {
+	if f.elem == e && e != iface.B8 {
 		b := bytesOf(dst)
 		if err := f.read(b); err != nil {
 			return err
@@ -154,6 +154,11 @@ func nativeNum(e iface.Elem, b []byte) num {
 		return num{form: floatNum, f: float64(iface.F16FromBits(o.Uint16(b)))}
 	case iface.BF16:
 		return num{form: floatNum, f: float64(iface.BF16FromBits(o.Uint16(b)))}
+	case iface.B8:
+		if b[0] != 0 { // the byte of a bool may be any
+			return num{i: 1}
+		}
+		return num{}
 	case iface.C64:
 		return num{form: complexNum, f: float64(math.Float32frombits(o.Uint32(b))), im: float64(math.Float32frombits(o.Uint32(b[4:])))}
 	case iface.C128:
@@ -214,6 +219,8 @@ func fillElems(f *raw, b *iface.Buffer, byColumns bool) error {
 		err = fillRawOf(f, b, byColumns, float16s())
 	case iface.BF16:
 		err = fillRawOf(f, b, byColumns, bfloat16s())
+	case iface.B8:
+		err = fillRawOf(f, b, byColumns, bools())
 	default:
 		err = fillRawOf(f, b, byColumns, reals[float64]())
 	}
@@ -315,12 +322,12 @@ type Source struct {
 
 // Source returns the elements where they lie in the file, so that any of them can be read at any
 // time. It takes the file over from in, which is closed then. It returns nil, and changes nothing,
-// if elements have to be converted or put in order, or if the file is compressed, not regular, or
+// if elements have to be converted or put in order, as bools are whose bytes may be any, or if the file is compressed, not regular, or
 // cannot be read at any place.
 //
 // The end of a context that the file was opened with does not end reading.
 func (in *Input) Source() *Source {
-	if !in.plain || in.file == nil || in.fill == nil || in.rows > 0 {
+	if !in.plain || in.file == nil || in.fill == nil || in.rows > 0 || in.want.Elem == iface.B8 {
 		return nil
 	}
 	file := in.file

@@ -65,6 +65,8 @@ func newCells(b *iface.Buffer, column bool) cells {
 		return newCellsOf(b, column, float16s())
 	case iface.BF16:
 		return newCellsOf(b, column, bfloat16s())
+	case iface.B8:
+		return newCellsOf(b, column, bools())
 	}
 	return newCellsOf(b, column, reals[float64]())
 }
@@ -161,6 +163,8 @@ func newList(e iface.Elem) list {
 		return &listOf[iface.Float16]{conversion: float16s()}
 	case iface.BF16:
 		return &listOf[iface.BFloat16]{conversion: bfloat16s()}
+	case iface.B8:
+		return &listOf[bool]{conversion: bools()}
 	}
 	return &listOf[float64]{conversion: reals[float64]()}
 }

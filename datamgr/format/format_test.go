@@ -164,6 +164,47 @@ func refused(t *testing.T, fsys fs.FS, name string, kind iface.Kind, e iface.Ele
 	}
 }
 
+// TestBool saves bools in every format, and reads them back, as bytes of files that are any, as numbers and as words.
+func TestBool(t *testing.T) {
+	want := []bool{true, false, false, true, true}
+	for _, s := range []string{".npy", ".npz", ".mtx", ".csv", ".bin"} {
+		name, fsys := dataName(s), newFS()
+		if err := Save(fsys, name, buffer(want, iface.B8, 0, len(want))); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, _, err := load[bool](fsys, name, iface.Vector, iface.B8, len(want)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s came back as %v, %v", name, got, err)
+		}
+		got, _, err := load[uint8](fsys, name, iface.Vector, iface.U8, len(want))
+		if err != nil || !slices.Equal(got, []uint8{1, 0, 0, 1, 1}) {
+			t.Errorf("%s as u8 is %v, %v", name, got, err)
+		}
+	}
+	bytes := []uint8{2, 0, 0, 255, 1}
+	fsys := newFS("any.npy", npyFile("|b1", "False", "(5,)", bytes, false), "any.bin", string(bytes), "words.csv", "True\nFalse\nfalse\nTRUE\n1\n",
+		"numbers.npy", npyFile("<i4", "False", "(5,)", []int32{1, 0, 0, 1, 1}, false), "two.npy", npyFile("<i4", "False", "(2,)", []int32{1, 2}, false), "two.csv", "1\n0\n2\n")
+	for _, name := range []string{"any.npy", "any.bin", "words.csv", "numbers.npy"} {
+		got, _, err := load[bool](fsys, name, iface.Vector, iface.B8, len(want))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is %v, %v", name, got, err)
+			continue
+		}
+		for i, b := range unsafe.Slice((*byte)(unsafe.Pointer(&got[0])), len(got)) {
+			if b > 1 {
+				t.Errorf("%s: byte %d is %d", name, i, b)
+			}
+		}
+	}
+	if got, _, err := load[uint8](fsys, "any.npy", iface.Vector, iface.U8, len(want)); err != nil || !slices.Equal(got, []uint8{1, 0, 0, 1, 1}) {
+		t.Errorf("any.npy as u8 is %v, %v", got, err)
+	}
+	for name, text := range map[string]string{"two.npy": "expected 0 or 1, as a bool is, found 2", "two.csv": "two.csv:3: expected 0 or 1, as a bool is"} {
+		if _, _, err := load[bool](fsys, name, iface.Vector, iface.B8); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v, want an error with %q", name, err, text)
+		}
+	}
+}
+
 // TestFloat16 saves floats of 16 bits in every format, and reads them back as every type of floats.
 func TestFloat16(t *testing.T) {
 	var halves []iface.Float16

@@ -21,7 +21,7 @@ var npyTypes = map[string]iface.Elem{
 	"i1": iface.I8, "i2": iface.I16, "i4": iface.I32, "i8": iface.I64,
 	"u1": iface.U8, "u2": iface.U16, "u4": iface.U32, "u8": iface.U64,
 	"f2": iface.F16, "f4": iface.F32, "f8": iface.F64, "c8": iface.C64, "c16": iface.C128,
-	"b1": iface.U8,   // bool: 0 or 1
+	"b1": iface.B8,
 	"V2": iface.BF16, // NumPy has no type for these, and writes them as words of two bytes
 }
 
@@ -146,6 +146,8 @@ func npyHeader(e iface.Elem, dims []int) []byte {
 		kind = 'c'
 	} else if e.IsSigned() {
 		kind = 'i'
+	} else if e == iface.B8 {
+		kind = 'b'
 	}
 	shape := ""
 	switch len(dims) {

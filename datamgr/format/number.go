@@ -136,8 +136,13 @@ func parseFloat(tok []byte, bits int) (float64, error) {
 }
 
 // parseFor reads a number for elements of type e: parseReal, or a complex number as
-// parseComplex does.
+// parseComplex does, or a bool as a word.
 func parseFor(e iface.Elem, tok []byte) (num, bool) {
+	if e == iface.B8 {
+		if v, ok := boolWords[string(tok)]; ok {
+			return num{i: v}, true
+		}
+	}
 	if !e.IsComplex() {
 		return parseReal(e, tok)
 	}
@@ -321,6 +326,26 @@ func bfloat16s() conversion[iface.BFloat16] {
 	return halves(iface.ToBFloat16, iface.BFloat16.Float32)
 }
 
+// bools converts to bools: 0 is false and 1 is true. A sum is true if one of the two is.
+func bools() conversion[bool] {
+	of := func(n num) (v, ok bool) {
+		x, ok := to[uint8](n)
+		return x == 1, ok && x <= 1
+	}
+	return conversion[bool]{of, func(a, b bool) (bool, bool) { return a || b, true }, func(v bool) bool { return !v }}
+}
+
+// appendBool writes a bool as numbers in files are: 0 or 1.
+func appendBool(p []byte, x uint8) []byte {
+	if x != 0 {
+		return append(p, '1')
+	}
+	return append(p, '0')
+}
+
+// boolWords are what .csv files of other programs have for bools.
+var boolWords = map[string]int64{"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}
+
 func isZero[T iface.Real | ~complex64 | ~complex128](v T) bool { return v == 0 }
 
 // isFloat reports whether T is a float type.
@@ -377,6 +402,9 @@ func fromFloat[T iface.Real](x float64) (T, bool) {
 func holds(e iface.Elem) string {
 	if e.IsInt() {
 		return "an integer that " + e.String() + " can hold"
+	}
+	if e == iface.B8 {
+		return "0 or 1, as a bool is"
 	}
 	if e.IsComplex() {
 		return "a complex number that " + e.String() + " can hold"

@@ -243,7 +243,7 @@ func writeMtx(w *bufio.Writer, b *iface.Buffer) error {
 // mtxField is the field of a .mtx file for elements of type e.
 func mtxField(e iface.Elem) string {
 	switch {
-	case e.IsInt():
+	case e.IsInt(), e == iface.B8:
 		return "integer"
 	case e.IsComplex():
 		return "complex"
@@ -329,6 +329,8 @@ func writeText(w *bufio.Writer, b *iface.Buffer, columns bool) error {
 			return writeTextOf(w, b, columns, number64)
 		}
 		return writeTextOf(w, b, columns, number128)
+	case iface.B8:
+		return writeTextOf(w, b, columns, appendBool)
 	case iface.F16:
 		return writeTextOf(w, b, columns, func(p []byte, x iface.Float16) []byte { return appendElem(p, x.Float32()) })
 	case iface.BF16:

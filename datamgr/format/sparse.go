@@ -157,6 +157,8 @@ func newEntries(e iface.Elem, most int64) entries {
 		return &entriesOf[iface.Float16]{conversion: float16s(), most: most}
 	case iface.BF16:
 		return &entriesOf[iface.BFloat16]{conversion: bfloat16s(), most: most}
+	case iface.B8:
+		return &entriesOf[bool]{conversion: bools(), most: most}
 	}
 	return &entriesOf[float64]{conversion: reals[float64](), most: most}
 }
@@ -570,6 +572,8 @@ func appendElemAt(p []byte, b *iface.Buffer, k int) []byte {
 		return appendElem(p, (*iface.Float16)(at).Float32())
 	case iface.BF16:
 		return appendElem(p, (*iface.BFloat16)(at).Float32())
+	case iface.B8:
+		return appendBool(p, *(*uint8)(at))
 	}
 	return appendElem(p, *(*float64)(at))
 }

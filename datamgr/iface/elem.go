@@ -47,10 +47,11 @@ const (
 	C128 // two F64
 	F16  // a Float16, computed with as F32
 	BF16 // a BFloat16, computed with as F32
+	B8   // a bool in a byte: 0 is false, any other true; 1 is what is stored
 )
 
 // Elems lists every element type that data can have, in a fixed order.
-var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128, F16, BF16}
+var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128, F16, BF16, B8}
 
 // RealElems lists those of the real numbers that Go computes with: the types of Real.
 var RealElems = Elems[:10]
@@ -63,7 +64,7 @@ var elemInfo = [...]struct {
 	I8:     {"i8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, I64: {"i64", 8},
 	U8: {"u8", 1}, U16: {"u16", 2}, U32: {"u32", 4}, U64: {"u64", 8},
 	F32: {"f32", 4}, F64: {"f64", 8}, C64: {"c64", 8}, C128: {"c128", 16},
-	F16: {"f16", 2}, BF16: {"bf16", 2},
+	F16: {"f16", 2}, BF16: {"bf16", 2}, B8: {"bool", 1},
 }
 
 // String returns the name of e in the language, such as "f64".
@@ -119,7 +120,7 @@ var goTypes = [...]reflect.Type{NoElem: nil,
 	U8: reflect.TypeFor[uint8](), U16: reflect.TypeFor[uint16](), U32: reflect.TypeFor[uint32](), U64: reflect.TypeFor[uint64](),
 	F32: reflect.TypeFor[float32](), F64: reflect.TypeFor[float64](),
 	C64: reflect.TypeFor[complex64](), C128: reflect.TypeFor[complex128](),
-	F16: reflect.TypeFor[Float16](), BF16: reflect.TypeFor[BFloat16](),
+	F16: reflect.TypeFor[Float16](), BF16: reflect.TypeFor[BFloat16](), B8: reflect.TypeFor[bool](),
 }
 
 // GoType returns the Go type of an element, such as float64; nil for NoElem.
@@ -161,6 +162,8 @@ func ElemOfType(t reflect.Type) Elem {
 		return C64
 	case reflect.Complex128:
 		return C128
+	case reflect.Bool:
+		return B8
 	case reflect.Struct:
 		switch t {
 		case goTypes[F16]:
@@ -174,7 +177,7 @@ func ElemOfType(t reflect.Type) Elem {
 
 // Go lists the Go types whose values can be elements.
 type Go interface {
-	Real | ~complex64 | ~complex128 | Float16 | BFloat16
+	Real | ~complex64 | ~complex128 | Float16 | BFloat16 | ~bool
 }
 
 // Real lists the Go types of elements that Go computes with and that are ordered: integers and floats.

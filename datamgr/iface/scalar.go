@@ -112,6 +112,8 @@ func As[T Go](s Scalar) (v T) {
 		*(*Float16)(p) = ToFloat16(float32(s.Float()))
 	case BF16:
 		*(*BFloat16)(p) = ToBFloat16(float32(s.Float()))
+	case B8:
+		*(*bool)(p) = s.Bool()
 	default:
 		switch e.Size() {
 		case 1:

@@ -140,7 +140,7 @@ func (k *Kind) fill(b *iface.Buffer, n, seed int) {
 	}
 	eachElement(b, func(at int, elem []byte) bool {
 		for i := range elem {
-			elem[i] = byteOf(at, i, len(elem), seed)
+			elem[i] = byteOf(b.Elem, at, i, len(elem), seed)
 		}
 		return true
 	})
@@ -158,7 +158,7 @@ func (k *Kind) check(b *iface.Buffer, n, seed int) (err error) {
 	}
 	eachElement(b, func(at int, elem []byte) bool {
 		for i := range elem {
-			if want := byteOf(at, i, len(elem), seed); elem[i] != want {
+			if want := byteOf(b.Elem, at, i, len(elem), seed); elem[i] != want {
 				err = fmt.Errorf("byte %d of element %d is %#x, want %#x", i, at, elem[i], want)
 				return false
 			}
@@ -169,8 +169,14 @@ func (k *Kind) check(b *iface.Buffer, n, seed int) (err error) {
 }
 
 // byteOf returns byte i of element at, which has size bytes. No float of such bytes is NaN, and no integer is
-// negative.
-func byteOf(at, i, size, seed int) byte { return byte((at*size+i)*7+seed*13+1) & 0x3f }
+// negative; those of bools are 0 and 1.
+func byteOf(e iface.Elem, at, i, size, seed int) byte {
+	v := byte((at*size+i)*7+seed*13+1) & 0x3f
+	if e == iface.B8 {
+		v = v >> 1 & 1
+	}
+	return v
+}
 
 // eachElement calls fn with the place in the whole and the bytes of each element of b, until fn returns false.
 func eachElement(b *iface.Buffer, fn func(at int, elem []byte) bool) {

@@ -411,6 +411,16 @@ func (c *checker) listOfElems(a *syntax.Arg, kind, name string, t *types.Type) {
 	case k.Kind == types.Invalid:
 	case k.Kind != types.List:
 		c.err("E0705", a.Value, fmt.Sprintf("`%s` takes a list of numbers, and this is %s", name, aType(k)))
+	case t != types.TInvalid && t.Elem == iface.B8 && of != nil && of.Kind != types.Invalid:
+		if of.Kind != types.Bool {
+			d := c.err("E0705", a.Value, fmt.Sprintf("elements of type bool are true or false, and this is %s", aType(k)))
+			if of.Kind == types.Int {
+				d.Help = append(d.Help, "write `[x != 0 for x in ...]`")
+			}
+		}
+	case of != nil && of.Kind == types.Bool && t != types.TInvalid:
+		d := c.err("E0705", a.Value, fmt.Sprintf("`%s` takes a list of numbers, and this is %s", name, aType(k)))
+		d.Help = append(d.Help, fmt.Sprintf("register data of `bool`: `%s[bool]`", kind))
 	case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.Part().IsFloat()):
 	case of.Kind == types.Complex && (t == types.TInvalid || t.Elem.IsComplex()):
 	case of.Kind == types.Complex:
@@ -455,6 +465,11 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 	if id, ok := syntax.Unparen(e).(*syntax.Ident); ok && t.Elem.IsComplex() && id.Obj != nil && id.Obj.Kind == types.BuiltinValue && (id.Name == "min" || id.Name == "max") {
 		d := c.err("E0705", e, fmt.Sprintf("complex numbers have no order, so there is no `%s` of %v elements", id.Name, t.Elem))
 		d.Help = append(d.Help, "complex elements take `reduce = sum`, `reduce = prod`, or a `reducer(init = i, combine = c)` of codelets")
+		return
+	}
+	if id, ok := syntax.Unparen(e).(*syntax.Ident); ok && t.Elem == iface.B8 && id.Obj != nil && id.Obj.Kind == types.BuiltinValue && (id.Name == "sum" || id.Name == "prod") {
+		d := c.err("E0705", e, fmt.Sprintf("bools have no arithmetic, so there is no `%s` of bool elements", id.Name))
+		d.Help = append(d.Help, "write `reduce = max`, true if a contribution is, or `reduce = min`, true if all are")
 		return
 	}
 	call, ok := syntax.Unparen(e).(*syntax.Call)

@@ -401,8 +401,8 @@ func (c *checker) fstring(e *syntax.FString) *types.Type {
 				d := c.err("E0705", p.X, problem)
 				if t.Kind == types.Variable {
 					of := types.TFloat
-					if t.Elem.IsInt() {
-						of = types.TInt
+					if t.Elem.IsInt() || t.Elem == iface.B8 {
+						of = numberOf(t.Elem)
 					}
 					if problem, _ := formatProblem(p.Format, of); problem == "" { // of its value it is one
 						read := "value(" + c.text(p.X) + ")"
@@ -653,7 +653,7 @@ func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Ty
 	}
 	index := map[types.Kind]string{types.Vector: "i", types.Matrix: "i, j", types.Block: "i, j, k", types.Tensor: "i, j, k, l"}[data.Kind]
 	both := x.Kind == y.Kind && x.Elem == y.Elem
-	if index == "" || data.Elem == 0 || !both && !x.IsNumber() && !y.IsNumber() || b.Op == "%" || b.Op == "//" || b.Op == "**" {
+	if index == "" || data.Elem == 0 || data.Elem == iface.B8 || !both && !x.IsNumber() && !y.IsNumber() || b.Op == "%" || b.Op == "//" || b.Op == "**" {
 		return false
 	}
 	if both && data.Kind == types.Matrix && b.Op == "*" {

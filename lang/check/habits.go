@@ -20,7 +20,7 @@ func (c *checker) elemHabit(d *diag.Diagnostic, e *syntax.TypeExpr) bool {
 	if to == "" || e.Elem != nil {
 		return false
 	}
-	why := map[string]string{"float": ", or `f32` for 32 bits", "int": ", or `i32` for 32 bits", "bool": " with 0 and 1"}[name]
+	why := map[string]string{"float": ", or `f32` for 32 bits", "int": ", or `i32` for 32 bits"}[name]
 	d.Help = append(d.Help, fmt.Sprintf("write `%s`%s", to, why))
 	d.Edit(c.f.At(e), to)
 	d.Sure()

@@ -160,6 +160,9 @@ func numberOf(e iface.Elem) *types.Type {
 	if e.IsFloat() {
 		return types.TFloat
 	}
+	if e == iface.B8 {
+		return types.TBool
+	}
 	return types.TInt
 }
 
@@ -326,8 +329,14 @@ func (c *checker) fits(want *types.Type, e syntax.Expr) bool {
 	case types.Array:
 		return got.Kind == types.Array && sameArray(want, got)
 	case types.Elem:
-		if want.Param != 0 || want.Elem.IsComplex() {
+		if want.Param != 0 {
+			return got.IsNumber() || got.Kind == types.Complex || got.Kind == types.Bool
+		}
+		if want.Elem.IsComplex() {
 			return got.IsNumber() || got.Kind == types.Complex
+		}
+		if want.Elem == iface.B8 {
+			return got.Kind == types.Bool
 		}
 		if want.Elem.IsFloat() {
 			return got.IsNumber()
@@ -397,6 +406,8 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 	switch {
 	case want.Kind == types.Elem && want.Param == 0 && got.Kind == types.Complex:
 		wanted = "a real number, as elements are of type " + want.Elem.String()
+	case want.Kind == types.Elem && want.Param == 0 && want.Elem == iface.B8:
+		wanted = "a bool, as elements are of type bool"
 	case want.Kind == types.Elem:
 		wanted = "a number"
 	}
@@ -404,7 +415,7 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 	switch {
 	case got.Kind == types.Complex && (want.IsNumber() || want.Kind == types.Elem):
 		d.Help = append(d.Help, fmt.Sprintf("its real part is `re(%[1]s)`, its absolute value `abs(%[1]s)`", c.text(e)))
-	case want.Kind == types.Bool && got.Kind == types.Int:
+	case (want.Kind == types.Bool || want.Kind == types.Elem && want.Elem == iface.B8) && got.Kind == types.Int:
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
 		d.Edit(c.f.At(e).After(), " != 0")
 		d.Sure()

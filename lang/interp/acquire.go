@@ -76,6 +76,10 @@ func (a *Array) boxed(m *Machine, p unsafe.Pointer, at position) any {
 
 // storeElem writes a boxed number.
 func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at position) {
+	if x, ok := v.(bool); ok {
+		*(*bool)(p) = x
+		return
+	}
 	if n, ok := v.(int64); ok {
 		if !intFits(a.buf.Elem, n) {
 			m.outOfRange(a.buf.Elem, n, at)
@@ -101,6 +105,14 @@ func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at position) func(f *
 	el := t.Elem
 	if t.Of != nil {
 		el = t.Of.Elem
+	}
+	if el == iface.B8 {
+		v := c.bool(e)
+		return func(f *frame, a *Array, p unsafe.Pointer) {
+			x := v(f)
+			a.needHeld(f.m, at)
+			*(*bool)(p) = x
+		}
 	}
 	if el.IsInt() {
 		v := c.int(e)

@@ -205,6 +205,12 @@ func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
 	case "busy":
 		x, at := c.any(arg(e, 0, "")), c.positionOf(e)
 		return func(f *frame) bool { return f.m.busy(x(f), at) }
+	case "value":
+		h, at := c.ref(arg(e, 0, "")), c.positionOf(e)
+		return func(f *frame) bool {
+			v, _ := f.m.value(h(f), at).(bool)
+			return v
+		}
 	default:
 		return nil
 	}
@@ -457,6 +463,9 @@ func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
 	}
 	if t.IsComplex() {
 		return complex(e.f, e.im)
+	}
+	if t == iface.B8 {
+		return e.i != 0
 	}
 	if t == iface.U64 && e.i < 0 {
 		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))

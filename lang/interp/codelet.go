@@ -203,7 +203,7 @@ func CodeNotes(o *types.Object) []kernel.CodeNote {
 // compiled is a codelet of the script for the first of f64, i64 and c128 that fits.
 func compiled(o *types.Object) (code *kernel.Program, err error) {
 	node := o.Node.(*syntax.Codelet)
-	for _, e := range []iface.Elem{iface.F64, iface.I64, iface.C128} {
+	for _, e := range []iface.Elem{iface.F64, iface.I64, iface.C128, iface.B8} {
 		targs := map[byte]iface.Elem{}
 		for _, q := range o.Sig.Params {
 			if q.Type != nil && q.Type.Param != 0 {

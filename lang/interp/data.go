@@ -616,6 +616,13 @@ func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, 
 // elemWriter compiles a number to a store of it into an element of type el, with a
 // range check.
 func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at position) func(f *frame) func(unsafe.Pointer) {
+	if el == iface.B8 {
+		v := c.bool(x)
+		return func(f *frame) func(unsafe.Pointer) {
+			a := v(f)
+			return func(p unsafe.Pointer) { *(*bool)(p) = a }
+		}
+	}
 	if reprOf(x.Type()) == rInt && el.IsInt() {
 		v := c.int(x)
 		return func(f *frame) func(unsafe.Pointer) {
@@ -646,7 +653,7 @@ func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at position) func(f 
 
 func writeInt(e iface.Elem, p unsafe.Pointer, v int64) {
 	switch e {
-	case iface.I8, iface.U8:
+	case iface.I8, iface.U8, iface.B8:
 		*(*int8)(p) = int8(v)
 	case iface.I16, iface.U16:
 		*(*int16)(p) = int16(v)

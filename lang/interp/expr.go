@@ -324,6 +324,9 @@ func (c *compiler) bool(e syntax.Expr) boolFn {
 			return v
 		}
 	case *syntax.Index:
+		if e.X.Type().Kind == types.Array {
+			return c.boolElement(e)
+		}
 		list, at := c.listItem(e)
 		return func(f *frame) bool { l, k := list(f); l.in(f.m, k, at); return l.i[k] != 0 }
 	case *syntax.Selector:

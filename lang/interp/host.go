@@ -488,7 +488,9 @@ func constant(p *types.Param) (any, error) {
 	t := p.Type
 	if t.Kind == types.Elem {
 		t = types.TFloat
-		if p.Type.Elem.IsComplex() {
+		if p.Type.Elem == iface.B8 {
+			t = types.TBool
+		} else if p.Type.Elem.IsComplex() {
 			t = types.TComplex
 		} else if _, isInt := v.(int64); isInt {
 			t = types.TInt

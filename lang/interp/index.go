@@ -96,6 +96,15 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 	}
 }
 
+// boolElement compiles an element of an array with elements of bool.
+func (c *compiler) boolElement(e *syntax.Index) boolFn {
+	el, _ := c.element(e)
+	return func(f *frame) bool {
+		a, p := el(f)
+		return readElem(a.buf.Elem, p).i != 0
+	}
+}
+
 // complexIndex compiles an element of an array with complex elements.
 func (c *compiler) complexIndex(e *syntax.Index) func(f *frame) complex128 {
 	el, at := c.element(e)

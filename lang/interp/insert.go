@@ -583,6 +583,11 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at position) scalarC
 		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Complex(v(f)) }
 	case types.Elem:
 		el := t.Elem
+		if el == iface.B8 {
+			v := c.bool(e)
+			s.set = func(f *frame, s *iface.Scalar) { *s = iface.Bool(v(f)) }
+			break
+		}
 		if el.IsComplex() {
 			v := c.complex(e)
 			s.set = func(f *frame, s *iface.Scalar) {

@@ -406,6 +406,8 @@ func (m *Machine) plannedValue(h *Handle, at position) any {
 		return 1.0
 	case elem.IsComplex():
 		return complex(1, 0)
+	case elem == iface.B8:
+		return true
 	}
 	return int64(1)
 }

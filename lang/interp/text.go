@@ -185,6 +185,11 @@ func readElem(e iface.Elem, p unsafe.Pointer) elem {
 		return elem{f: float64((*iface.Float16)(p).Float32())}
 	case iface.BF16:
 		return elem{f: float64((*iface.BFloat16)(p).Float32())}
+	case iface.B8:
+		if *(*uint8)(p) != 0 {
+			return elem{i: 1}
+		}
+		return elem{}
 	case iface.C64:
 		z := *(*complex64)(p)
 		return elem{f: float64(real(z)), im: float64(imag(z))}
@@ -200,7 +205,7 @@ func (v elem) real(e iface.Elem) float64 {
 	switch {
 	case e == iface.U64:
 		return float64(uint64(v.i))
-	case e.IsInt():
+	case e.IsInt(), e == iface.B8:
 		return float64(v.i)
 	}
 	return v.f
@@ -211,7 +216,7 @@ func elemLess(e iface.Elem, a, b elem) bool {
 	switch {
 	case e == iface.U64:
 		return uint64(a.i) < uint64(b.i)
-	case e.IsInt():
+	case e.IsInt(), e == iface.B8:
 		return a.i < b.i
 	}
 	return a.f < b.f
@@ -228,6 +233,8 @@ func (m *Machine) elemText(e iface.Elem, v elem) string {
 		return m.complexText(complex(v.f, v.im), 8*int(e.Part().Size()))
 	case iface.U64:
 		return strconv.FormatUint(uint64(v.i), 10)
+	case iface.B8:
+		return strconv.FormatBool(v.i != 0)
 	}
 	return strconv.FormatInt(v.i, 10)
 }
@@ -489,6 +496,10 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 	bits := 64
 	if b.Elem.Part() == iface.F32 || b.Elem.Is16() {
 		bits = 32
+	}
+	if b.Elem == iface.B8 {
+		out.WriteString("   true " + strconv.Itoa(int(sum)) + "  false " + strconv.Itoa(n-int(sum)))
+		return
 	}
 	if b.Elem.IsComplex() { // no order
 		out.WriteString("   mean " + m.complexText(complex(sum/float64(n), imaginary/float64(n)), bits))

@@ -82,7 +82,7 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 			return nil, fmt.Errorf("kernel: operand %s of codelet %s has no type", p.Name, sig.Name)
 		}
 		if p.Type.Param != 0 {
-			if e, ok := targs[p.Type.Param]; !ok || !e.IsInt() && !e.Part().IsFloat() {
+			if e, ok := targs[p.Type.Param]; !ok || !e.IsInt() && !e.Part().IsFloat() && e != iface.B8 {
 				return nil, fmt.Errorf("kernel: codelet %s: no element type for the type parameter %c", sig.Name, p.Type.Param)
 			}
 		}

@@ -133,7 +133,7 @@ var ForeignElems = map[string]string{
 	"int": "i64", "long": "i64", "int64": "i64", "Int64": "i64", "Int": "i64", "integer": "i64", "int64_t": "i64", "isize": "i64",
 	"int32": "i32", "Int32": "i32", "int32_t": "i32", "int16": "i16", "Int16": "i16", "short": "i16", "int16_t": "i16", "int8": "i8", "Int8": "i8", "int8_t": "i8",
 	"complex": "c128", "complex64": "c64", "complex128": "c128", "ComplexF64": "c128", "ComplexF32": "c64", "Complex": "c128", "cdouble": "c128",
-	"char": "i8", "byte": "u8", "uint8": "u8", "UInt8": "u8", "uint8_t": "u8", "bool": "u8", "uint16": "u16", "UInt16": "u16", "uint16_t": "u16",
+	"char": "i8", "byte": "u8", "uint8": "u8", "UInt8": "u8", "uint8_t": "u8", "boolean": "bool", "Bool": "bool", "bool_": "bool", "uint16": "u16", "UInt16": "u16", "uint16_t": "u16",
 	"uint32": "u32", "UInt32": "u32", "uint32_t": "u32", "unsigned": "u32", "uint": "u64", "uint64": "u64", "UInt64": "u64", "uint64_t": "u64", "size_t": "u64", "usize": "u64",
 }
 

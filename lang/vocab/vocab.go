@@ -56,6 +56,7 @@ var ElemNames = []Entry{
 	{"c128", "c128", "complex number: two f64"},
 	{"f16", "f16", "floating-point number of 16 bits; bodies compute with it as f32"},
 	{"bf16", "bf16", "the upper 16 bits of an f32; bodies compute with it as f32"},
+	{"bool", "bool", "true or false, in one byte"},
 }
 
 // Builtins lists the predeclared functions.
@@ -63,7 +64,7 @@ var Builtins = []Entry{
 	{"print", "print(a, b, …)", "writes its arguments, one space between them, and a newline"},
 	{"str", "str(x) -> string", "the text that print writes for x"},
 	{"save", `save(x, "file")`, "writes the data of x: .npy, .npz, .mtx, .csv, .bin, .png or .pgm"},
-	{"value", "value(x) -> int, float or complex", "waits for the variable x and reads it"},
+	{"value", "value(x) -> int, float, complex or bool", "waits for the variable x and reads it"},
 	{"busy", "busy(x) -> bool", "whether `wait x` would wait now: for data, a task, a gate, or a list of them"},
 	{"len", "len(x) -> int", "items of a list, string or range, parts of a view, first size of an array"},
 	{"range", "range(a, b, step) -> range", "every step-th integer from a to below b"},

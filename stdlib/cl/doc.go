@@ -57,7 +57,7 @@ func (e *NoDoublesError) Error() string {
 
 // Supports reports whether a device can run a codelet on elements of a type.
 func Supports(in *opencl.Info, module, codelet string, e iface.Elem) bool {
-	if Find(module, codelet) == nil || e.IsComplex() || e.Is16() {
+	if Find(module, codelet) == nil || e.IsComplex() || e.Is16() || e == iface.B8 {
 		return false
 	}
 	return in.Doubles || e != iface.F64 && module != "std/random" && codelet != "histogram"

@@ -660,7 +660,7 @@ var loaders = map[iface.Elem]func(*format.Input, iface.Kind, iface.Elem) (*lang.
 	iface.U8: load[uint8], iface.U16: load[uint16], iface.U32: load[uint32], iface.U64: load[uint64],
 	iface.F32: load[float32], iface.F64: load[float64],
 	iface.C64: load[complex64], iface.C128: load[complex128],
-	iface.F16: load[iface.Float16], iface.BF16: load[iface.BFloat16],
+	iface.F16: load[iface.Float16], iface.BF16: load[iface.BFloat16], iface.B8: load[bool],
 }
 
 // sized stand for data of each element type in plans.
@@ -669,7 +669,7 @@ var sized = map[iface.Elem]func(...int) *lang.Data{
 	iface.U8: lang.Sizes[uint8], iface.U16: lang.Sizes[uint16], iface.U32: lang.Sizes[uint32], iface.U64: lang.Sizes[uint64],
 	iface.F32: lang.Sizes[float32], iface.F64: lang.Sizes[float64],
 	iface.C64: lang.Sizes[complex64], iface.C128: lang.Sizes[complex128],
-	iface.F16: lang.Sizes[iface.Float16], iface.BF16: lang.Sizes[iface.BFloat16],
+	iface.F16: lang.Sizes[iface.Float16], iface.BF16: lang.Sizes[iface.BFloat16], iface.B8: lang.Sizes[bool],
 }
 
 func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lang.Data, error) {

@@ -79,7 +79,7 @@ func TestHover(t *testing.T) {
 		{"REDUX a|cc", 0, []string{"reduce = sum"}},
 		{"f| = 2.0", 0, []string{"f: f64", "parameter of `dot`"}},
 		{"b|locks", 0, []string{"partition x by blocks("}},
-		{"v|alue(acc)", 0, []string{"value(x) -> int, float or complex"}},
+		{"v|alue(acc)", 0, []string{"value(x) -> int, float, complex or bool"}},
 		{"|vector[f64](", 0, []string{"vector[T]"}},
 		{"tw|ice(4)", 0, []string{"func twice(n: int) -> int"}},
 		{"x|);", 0, []string{"x: int", "let x = twice(4)"}},

@@ -513,6 +513,8 @@ func (f *walk) unwritten(x *cell, at syntax.Node) {
 		zero := "0"
 		if t.Elem.Part().IsFloat() {
 			zero = "0.0"
+		} else if t.Elem == iface.B8 {
+			zero = "false"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("or write it first: `insert blas.fill(W %s, %s)`", name, zero))
 	}

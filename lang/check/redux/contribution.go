@@ -392,6 +392,10 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 			return productUse(x.X, x.Y, l, r)
 		case x.Op == "**" && constant(x.Y) == 1:
 			return l
+		case x.Op == "or":
+			return combinedUse(l, r, "max") // of bools
+		case x.Op == "and":
+			return combinedUse(l, r, "min")
 		}
 		return combinedUse(l, r, other)
 	case *syntax.RangeExpr:

@@ -30,7 +30,7 @@ const (
 	C128 = Type(iface.C128)
 	F16  = Type(iface.F16)
 	BF16 = Type(iface.BF16)
-	Bool = Type(iface.BF16) + 1
+	Bool = Type(iface.B8) // elements, and values
 	// Open is the type of values whose type is unknown while a body is checked: elements
 	// of a type parameter, and expressions with an error.
 	Open = Bool + 1
@@ -71,10 +71,13 @@ func (t Type) Part() Type {
 func (t Type) Is16() bool { return t == F16 || t == BF16 }
 
 // Stored returns the type in which loads and stores of elements of type t work: the parts of a complex
-// element, and the bits of an f16 or bf16.
+// element, the bits of an f16 or bf16, and the byte of a bool.
 func (t Type) Stored() Type {
 	if t.Is16() {
 		return U16
+	}
+	if t == Bool {
+		return U8
 	}
 	return t.Part()
 }

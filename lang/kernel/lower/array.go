@@ -142,11 +142,11 @@ func (l *lowerer) arrayElem(call *syntax.Call) (ir.Type, *types.Type, bool) {
 		return l.elemOf(of), types.ArrayOf(of), true
 	}
 	d := l.err("E0609", id, fmt.Sprintf("`%s` is no type of elements", id.Name))
-	if right := map[string]string{"int": "i64", "float": "f64", "double": "f64", "bool": "u8"}[id.Name]; right != "" {
+	if right := map[string]string{"int": "i64", "float": "f64", "double": "f64"}[id.Name]; right != "" {
 		d.Help = append(d.Help, fmt.Sprintf("write `array[%s]`", right))
 		d.Edit(l.f.At(id), right)
 	} else {
-		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128 f16 bf16")
+		d.Help = append(d.Help, "element types: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128 f16 bf16 bool")
 	}
 	return ir.Open, types.TInvalid, false
 }
@@ -189,6 +189,18 @@ func (l *lowerer) arrayLen(call *syntax.Call) (int, bool) {
 
 // fillValue lowers the value of all elements of a new array, converted to their type.
 func (l *lowerer) fillValue(x syntax.Expr, elem ir.Type) *ir.Expr {
+	if elem == ir.Bool {
+		v := l.expr(x)
+		if v.Type != ir.Bool && v.Type != ir.Open {
+			d := l.err("E0705", x, fmt.Sprintf("the elements are bools, and this value is %s", withArticle(v.Type)))
+			d.Help = append(d.Help, "write `fill = true` or `fill = false`")
+			return l.invalid(x)
+		}
+		if v.Type == ir.Open {
+			return v
+		}
+		return packedBool(v)
+	}
 	v := l.number(x, "`fill`")
 	if v.Type.IsFloat() && elem.IsInt() {
 		d := l.err("E0703", x, fmt.Sprintf("the elements are of type %v, and this value is a float", elem))

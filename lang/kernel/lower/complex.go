@@ -63,7 +63,7 @@ func (l *lowerer) loaded(e *ir.Expr) *ir.Expr {
 	switch {
 	case e == nil || e.Op == ir.OpComplex:
 		return e
-	case e.Type.Is16():
+	case e.Type.Is16(), e.Type == ir.Bool:
 		return unpacked(e)
 	case !e.Type.IsComplex():
 		return e

@@ -243,7 +243,7 @@ func withArticle(t ir.Type) string {
 }
 
 // Elements that memory holds in another type than bodies compute with: f16 and bf16 are the bits of 16
-// bits there, and f32 in a body. The representation has them as U16, with an operation from or to the bits
+// bits there, and f32 in a body; a bool is a byte, false if that is 0. The representation has them as U16, with an operation from or to the bits
 // around each load and in each store, so that back ends load and store no other types.
 
 // The operations from and to what memory holds.
@@ -268,10 +268,26 @@ func rounded(t ir.Type) ir.Type {
 	return 0
 }
 
+// constByte returns a byte of memory.
+func constByte(v int64, at syntax.Span) *ir.Expr {
+	return &ir.Expr{Op: ir.OpConst, Type: ir.U8, Int: v, Pos: at}
+}
+
+// packedBool returns the byte in which memory holds the bool x.
+func packedBool(x *ir.Expr) *ir.Expr {
+	if x.Op == ir.OpConst {
+		return constByte(x.Int, x.Pos)
+	}
+	return &ir.Expr{Op: ir.OpSelect, Type: ir.U8, X: []*ir.Expr{x, constByte(1, x.Pos), constByte(0, x.Pos)}, Pos: x.Pos}
+}
+
 // unpacked returns the value of e, an element whose type memory holds as another.
 func unpacked(e *ir.Expr) *ir.Expr {
 	x := *e
 	x.Type = e.Type.Stored()
+	if e.Type == ir.Bool {
+		return &ir.Expr{Op: ir.OpNe, Type: ir.Bool, X: []*ir.Expr{&x, constByte(0, e.Pos)}, Pos: e.Pos}
+	}
 	return &ir.Expr{Op: fromBits[e.Type], Type: ir.F32, X: []*ir.Expr{&x}, Pos: e.Pos}
 }
 

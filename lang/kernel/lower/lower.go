@@ -187,7 +187,7 @@ func (l *lowerer) newSlot(s ir.Slot) int {
 		l.slotTypes[first] = t
 		return first
 	}
-	if s.Type.Is16() { // an array
+	if s.Type.Is16() || s.Type == ir.Bool && s.Len > 0 { // an array
 		l.slotTypes[len(l.fn.Slots)] = s.Type
 		s.Type = s.Type.Stored()
 	}
@@ -472,7 +472,11 @@ func (l *lowerer) assignedValue(s *syntax.Assign, target *ir.Expr) *ir.Expr {
 	if s.Op != "=" {
 		v = l.arith(s.Op[:len(s.Op)-1], l.loaded(target), v, s, s.Target, s.Value)
 	}
-	return l.convertForStore(s, v, target.Type)
+	v = l.convertForStore(s, v, target.Type)
+	if target.Type == ir.Bool && v.Type == ir.Bool && target.Op != ir.OpSlot {
+		return packedBool(v)
+	}
+	return v
 }
 
 // report adds a diagnostic. The pointer is valid until the next call.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -377,6 +378,46 @@ func TestFloat16(t *testing.T) {
 			if f := floats[i]; v != stored[1][i] && f == f {
 				t.Fatalf("%v is stored as %v %#04x on the device, and as %#04x on the CPU", f, elem, stored[1][i], v)
 			}
+		}
+	}
+}
+
+// TestBool: a device loads a byte other than 0 as true, and stores 0 and 1, as a CPU does.
+func TestBool(t *testing.T) {
+	s := openStream(t)
+	fn := kerneltest.Lowered(t, `codelet c(a: bool, x: R vector[bool], y: RW vector[bool], w: W vector[i32]) {
+    each i in x {
+        y[i] = x[i] and not y[i] or a and i % 3 == 0
+        if x[i] == y[i] { w[i] = 1 } else { w[i] = if y[i] then 2 else 3 }
+    }
+}`, nil)
+	d, err := New(fn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 1000
+	for _, a := range []bool{false, true} {
+		var ys [2][]uint8
+		var ws [2][]int32
+		for k := range ys {
+			x, y, w := make([]uint8, n), make([]uint8, n), make([]int32, n)
+			for i := range x {
+				x[i], y[i] = uint8(i%3*i), uint8(i%5/2*3)
+			}
+			bufs := []*iface.Buffer{kerneltest.VectorOf(x), kerneltest.VectorOf(y), kerneltest.VectorOf(w)}
+			bufs[0].Elem, bufs[1].Elem = iface.B8, iface.B8
+			if k == 0 {
+				err = cpu.Compile(fn).Run(context.Background(), bufs, []iface.Scalar{iface.Bool(a)})
+			} else {
+				err = runOnDevice(s, d, bufs, []iface.Scalar{iface.Bool(a)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ys[k], ws[k] = y, w
+		}
+		if !slices.Equal(ys[0], ys[1]) || !slices.Equal(ws[0], ws[1]) {
+			t.Errorf("a %v: %v and %v on the device, and %v and %v on the CPU", a, ys[1], ws[1], ys[0], ws[0])
 		}
 	}
 }
