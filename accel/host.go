@@ -9,18 +9,10 @@ import (
 
 // CopyHost carries out c between two places that the program may follow.
 func CopyHost(c *Copy) {
-	n := &c.Count
-	for a := range n[0] {
-		for b := range n[1] {
-			for e := range n[2] {
-				for f := range n[3] {
-					d := unsafe.Add(c.Dst.Ptr, a*c.DstStep[0]+b*c.DstStep[1]+e*c.DstStep[2]+f*c.DstStep[3])
-					s := unsafe.Add(c.Src.Ptr, a*c.SrcStep[0]+b*c.SrcStep[1]+e*c.SrcStep[2]+f*c.SrcStep[3])
-					copy(unsafe.Slice((*byte)(d), c.Bytes), unsafe.Slice((*byte)(s), c.Bytes))
-				}
-			}
-		}
-	}
+	_ = c.EachRow(func(dst, src unsafe.Pointer) error {
+		copy(unsafe.Slice((*byte)(dst), c.Bytes), unsafe.Slice((*byte)(src), c.Bytes))
+		return nil
+	})
 }
 
 // HostStream is a stream on which everything has ended when the call returns.

@@ -18,7 +18,7 @@ type Place struct {
 }
 
 // MaxCounts is the number of counts of a Copy.
-const MaxCounts = 4
+const MaxCounts = 8
 
 // Copy describes a copy of Count[0] x Count[1] x … rows. The rows of either side
 // do not overlap, and the sides share no memory.
@@ -28,6 +28,48 @@ type Copy struct {
 	Count    [MaxCounts]int64 // 1 for axes that are not used; 0 anywhere copies nothing
 	// From a row to the next of an axis, in bytes; unused where Count is 1.
 	DstStep, SrcStep [MaxCounts]int64
+}
+
+// Counts returns the counts n, followed by 1 for the axes that are not used.
+func Counts(n ...int64) (all [MaxCounts]int64) {
+	for k := range all {
+		all[k] = 1
+	}
+	copy(all[:], n)
+	return all
+}
+
+// EachRow calls fn with the addresses of each row of c, in order, until fn fails.
+func (c *Copy) EachRow(fn func(dst, src unsafe.Pointer) error) error {
+	if c.Total() == 0 {
+		return nil
+	}
+	var axes, at [MaxCounts]int64 // those with more than one count, and where they are
+	used := axes[:0]
+	for k, n := range c.Count {
+		if n > 1 {
+			used = append(used, int64(k))
+		}
+	}
+	dst, src := c.Dst.Ptr, c.Src.Ptr
+	for {
+		if err := fn(dst, src); err != nil {
+			return err
+		}
+		i := len(used) - 1
+		for ; i >= 0; i-- {
+			k := used[i]
+			if at[i]++; at[i] < c.Count[k] {
+				dst, src = unsafe.Add(dst, c.DstStep[k]), unsafe.Add(src, c.SrcStep[k])
+				break
+			}
+			back := c.Count[k] - 1
+			dst, src, at[i] = unsafe.Add(dst, -back*c.DstStep[k]), unsafe.Add(src, -back*c.SrcStep[k]), 0
+		}
+		if i < 0 {
+			return nil
+		}
+	}
 }
 
 // Total is the number of bytes that c copies.

@@ -11,7 +11,7 @@ func TestCheck(t *testing.T) {
 	m := NewHeap("ram", 100)
 	var b [8]byte
 	at := Place{m, unsafe.Pointer(&b)}
-	one := [MaxCounts]int64{1, 1, 1, 1}
+	one := Counts()
 	for _, c := range []struct {
 		c  Copy
 		ok bool
@@ -20,11 +20,11 @@ func TestCheck(t *testing.T) {
 		{Copy{Dst: at, Src: at, Bytes: 0, Count: one}, true},
 		{Copy{Dst: at, Src: at, Bytes: 8}, true},
 		{Copy{Dst: at, Src: at, Bytes: math.MaxInt64, Count: one}, true},
-		{Copy{Dst: at, Src: at, Bytes: math.MaxInt64/2 + 1, Count: [MaxCounts]int64{1, 2, 1, 1}}, false},
-		{Copy{Dst: at, Src: at, Bytes: 1 << 20, Count: [MaxCounts]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}}, false},
+		{Copy{Dst: at, Src: at, Bytes: math.MaxInt64/2 + 1, Count: Counts(1, 2)}, false},
+		{Copy{Dst: at, Src: at, Bytes: 1 << 20, Count: Counts(1<<20, 1<<20, 1<<20, 1<<20)}, false},
 		{Copy{Dst: at, Src: at, Bytes: -8, Count: one}, false},
-		{Copy{Dst: at, Src: at, Bytes: 8, Count: [MaxCounts]int64{1, 1, 1, -1}}, false},
-		{Copy{Dst: at, Src: at, Bytes: 8, Count: [MaxCounts]int64{-1, -1, 1, 1}}, false},
+		{Copy{Dst: at, Src: at, Bytes: 8, Count: Counts(1, 1, 1, -1)}, false},
+		{Copy{Dst: at, Src: at, Bytes: 8, Count: Counts(-1, -1)}, false},
 		{Copy{Dst: at, Bytes: 8, Count: one}, false},
 		{Copy{Src: at, Bytes: 8, Count: one}, false},
 	} {

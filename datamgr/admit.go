@@ -552,7 +552,7 @@ func (d *Datum) adoptLocked(in *instance) bool {
 
 // fillAside gives d its first value.
 func (d *Datum) fillAside(fill func(*iface.Buffer) error, inParts bool) error {
-	if inParts && d.content.Load() == nil && d.desc.Rank > 0 && d.desc.Bytes() > d.reg.nodes[0].room() {
+	if inParts && d.content.Load() == nil && d.rank > 0 && d.size() > d.reg.nodes[0].room() {
 		return d.fillParts(fill)
 	}
 	var p Placement
@@ -570,8 +570,8 @@ const blockBytes = 1 << 20
 
 // blockAside allocates memory beside main memory for some rows of d, which has elements. free gives it back.
 func (d *Datum) blockAside() (block unsafe.Pointer, some int, free func(), err error) {
-	rows := int64(d.desc.Dim[0])
-	row := d.desc.Bytes() / rows
+	rows := int64(d.dim(0))
+	row := d.size() / rows
 	some = int(max(1, min(blockBytes/row, rows)))
 	bytes := int64(some) * row
 	block, err = d.reg.aside.Alloc(bytes)
@@ -595,10 +595,10 @@ func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
 		if err := fill(&own); err != nil {
 			return err
 		}
-		to.Dim[0], to.Stride = min(some, rows-at), main.stride
-		lo := d.box.lo
-		lo[0] += at
-		to.Ptr = main.at(&lo, d.desc.Elem.Size())
+		to.Dim[0], to.Stride = min(some, rows-at), main.stride.all()
+		box := d.box
+		box.set(0, at, at+1)
+		to.Ptr = main.at(&box, d.elem.Size())
 		if err := d.reg.moveBuffer(main.node, d.reg.nodes[0], &to, &b); err != nil {
 			return err
 		}
@@ -609,8 +609,8 @@ func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
 // InParts reports whether h is better read by Rows than as a whole: main memory is bounded, and has no room for it.
 func (h Managed) InParts() bool {
 	d := h.d
-	return h.Handle == d.whole && d.spills() && d.object == nil && d.layout == nil && d.content.Load() == nil && d.desc.Rank > 0 &&
-		d.desc.Bytes() > d.reg.nodes[0].room()
+	return h.Handle == d.whole && d.spills() && d.object == nil && d.layout == nil && d.content.Load() == nil && d.rank > 0 &&
+		d.size() > d.reg.nodes[0].room()
 }
 
 // Rows calls fn with some rows of h, a whole datum, after the other, in memory beside main memory
@@ -626,9 +626,8 @@ func (h Managed) Rows(fn func(*iface.Buffer) error) error {
 	defer free()
 	rows := whole.Dim[0]
 	for at := 0; at < rows; at += some {
-		to := &instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: block, stride: whole.Stride}
-		to.box.lo[0] += at
-		to.box.hi[0] = to.box.lo[0] + min(some, rows-at)
+		to := &instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: block, stride: stridesOf(&whole.Stride, d.rank)}
+		to.box.set(0, at, at+min(some, rows-at))
 		if err := d.collect(to); err != nil {
 			return err
 		}
@@ -650,10 +649,7 @@ func (d *Datum) collect(to *instance) error {
 	var pieces []piece
 	d.mu.Lock()
 	d.root.leaves(&to.box, func(f *fragment) {
-		p := piece{d.sourceLocked(f, to.node, nil), f.box}
-		for k := range p.box.lo {
-			p.box.lo[k], p.box.hi[k] = max(p.box.lo[k], to.box.lo[k]), min(p.box.hi[k], to.box.hi[k])
-		}
+		p := piece{d.sourceLocked(f, to.node, nil), f.box.meet(&to.box)}
 		p.from.pinLocked()
 		pieces = append(pieces, p)
 	})
@@ -661,7 +657,7 @@ func (d *Datum) collect(to *instance) error {
 	var err error
 	for _, p := range pieces {
 		if err == nil {
-			err = d.reg.move(to, p.from, &p.box, d.desc.Elem.Size())
+			err = d.reg.move(to, p.from, &p.box, d.elem.Size())
 		}
 	}
 	d.mu.Lock()

@@ -61,8 +61,8 @@ func (d *Datum) spills() bool {
 
 // begin makes the main instance of d on the disk what the source of s holds, and reports false if it cannot.
 func (d *Datum) begin(s *Spec) (bool, error) {
-	bytes := d.desc.Bytes()
-	if s.Source == nil || !d.spills() || d.object != nil || d.content.Load() != nil || d.desc.Rank == 0 || bytes == 0 || d.span() != bytes {
+	bytes := d.size()
+	if s.Source == nil || !d.spills() || d.object != nil || d.content.Load() != nil || d.rank == 0 || bytes == 0 || d.span() != bytes {
 		return false, nil
 	}
 	mem, ok := d.reg.disk.mem.(accel.Lazy)
@@ -161,7 +161,7 @@ func (g *Registry) checkHome(s *Spec) error {
 
 // liveOn gives d, which is new, its home on n: at is memory of the program with those strides,
 // or nil.
-func (d *Datum) liveOn(n *node, at unsafe.Pointer, stride [iface.MaxRank]int) (err error) {
+func (d *Datum) liveOn(n *node, at unsafe.Pointer, stride strides) (err error) {
 	in := &instance{d: d, node: n, box: d.box, ptr: at, stride: stride, bytes: d.bytesOf(&d.box), layer: 1, pins: 1, holds: 1, given: at != nil}
 	switch {
 	case d.reg.Plans && !in.given:

@@ -32,10 +32,13 @@ type Datum struct {
 	whole  *Handle
 	state  atomic.Uint32
 	main   atomic.Pointer[instance] // the whole datum, in main memory or on the disk
-	desc   iface.Desc
 	box    Box
-	stride [iface.MaxRank]int // of the main instance, in elements
-	home   bool               // main is the program's memory
+	stride strides // of the main instance, in elements
+	// the shape, with box: see describe
+	kind iface.Kind
+	elem iface.Elem
+	rank int8
+	home bool // main is the program's memory
 	// where it lives on a device, or nil; fixed before it is used, see backing.go
 	deviceHome *instance
 	void       bool
@@ -70,9 +73,87 @@ type Datum struct {
 	}
 }
 
+// strides are the distances between neighbours along each axis. Those of the axes from near on are kept elsewhere.
+type strides struct {
+	near [near]int
+	far  *[iface.MaxRank - near]int // nil for data of fewer axes; not changed
+}
+
+// stridesOf returns the strides of data with rank axes.
+func stridesOf(all *[iface.MaxRank]int, rank int8) (s strides) {
+	copy(s.near[:], all[:])
+	if rank > near {
+		s.far = new([iface.MaxRank - near]int)
+		copy(s.far[:], all[near:])
+	}
+	return s
+}
+
+// at returns the distance along axis k, one of those that the data has or below near.
+func (s *strides) at(k int) int {
+	if k < near {
+		return s.near[k]
+	}
+	return s.far[k-near]
+}
+
+// all returns the distances along all axes.
+func (s *strides) all() (all [iface.MaxRank]int) {
+	copy(all[:], s.near[:])
+	if s.far != nil {
+		copy(all[near:], s.far[:])
+	}
+	return all
+}
+
+// axisList is the axes of a datum that a handle kept, 4 bits for each index.
+type axisList uint32
+
+// allAxes are the axes of a whole datum.
+const allAxes axisList = 0x7654_3210
+
+// at returns the axis of index k.
+func (x axisList) at(k int) int { return int(x >> (4 * k) & 15) }
+
+// with returns x with axis a for index k, which had none.
+func (x axisList) with(k, a int) axisList { return x | axisList(a)<<(4*k) }
+
+// shape sets the kind, the sizes and what follows from them.
+func (d *Datum) shape(desc *iface.Desc, stride *[iface.MaxRank]int) {
+	d.kind, d.elem, d.rank, d.box = desc.Kind, desc.Elem, desc.Rank, boxOf(desc)
+	d.stride = stridesOf(stride, desc.Rank)
+}
+
+// newWhole makes the handle of all of d, of the given shape, with one fragment.
+func (d *Datum) newWhole(desc *iface.Desc) *Handle {
+	d.root = newFragment(d, d.box)
+	h := &Handle{f0: d.root, frags: []*fragment{d.root}, d: d, kind: d.kind, elem: d.elem, rank: d.rank, box: d.box, axes: allAxes}
+	for k := range int(d.rank) {
+		if desc.Dim[k] == 0 {
+			h.empty |= 1 << k
+		}
+	}
+	d.whole = h
+	return h
+}
+
+// dim is the size along axis k.
+func (d *Datum) dim(k int) int { return d.whole.dim(k) }
+
+// len is the number of elements.
+func (d *Datum) len() int {
+	if d.void || d.whole.empty != 0 {
+		return 0
+	}
+	return d.box.size()
+}
+
+// size is the size of the elements in bytes.
+func (d *Datum) size() int64 { return int64(d.len()) * int64(d.elem.Size()) }
+
 // content is the sizes of the content of data with a capacity. It is replaced as a whole.
 type content struct {
-	dim    [iface.MaxRank]int
+	dim    []int // sizes, one for each index; not changed
 	by     any   // the job of the task that set it, or nil
 	order  int64 // the number of that task
 	before *content
@@ -151,14 +232,14 @@ func (g *generation) sameAs(c checked) bool { return g.now() == c }
 // span is the size of the main instance: from the first element to the last,
 // with what lies between rows that are further apart than they are long.
 func (d *Datum) span() int64 {
-	if d.desc.Len() == 0 {
+	if d.len() == 0 {
 		return 0
 	}
 	n := 1
-	for k, m := range d.desc.Dim[:d.desc.Rank] {
-		n += (m - 1) * d.stride[k]
+	for k := range int(d.rank) {
+		n += (d.dim(k) - 1) * d.stride.at(k)
 	}
-	return int64(n) * int64(d.desc.Elem.Size())
+	return int64(n) * int64(d.elem.Size())
 }
 
 // allocate makes sure that the main instance exists.
@@ -253,26 +334,26 @@ type instance struct {
 	node    *node
 	box     Box
 	ptr     unsafe.Pointer // of the box's first element
-	stride  [iface.MaxRank]int
+	stride  strides
 	bytes   int64
-	layer   int       // 0: the main instance
 	used    int64     // when it was last used, by the node's clock; guarded by the node's lock
 	handles []*Handle // for which it was used; guarded by the node's lock
 
 	// guarded by the datum's lock
-	pins    int  // tasks, copies and the program, which use it
-	holds   int  // of those, the program's
-	outside bool // its memory is not that of its node: see aside.go
-	given   bool // its memory is the program's
-	leaving bool // it is being evicted
-	gone    bool // it was freed
+	pins    int32 // tasks, copies and the program, which use it
+	holds   int32 // of those, the program's
+	layer   int32 // 0: the main instance; fixed before it is used
+	outside bool  // its memory is not that of its node: see aside.go
+	given   bool  // its memory is the program's
+	leaving bool  // it is being evicted
+	gone    bool  // it was freed
 }
 
-// at returns the address of element lo of the datum in in.
-func (in *instance) at(lo *[iface.MaxRank]int, size uintptr) unsafe.Pointer {
+// at returns the address in in of the first element of box.
+func (in *instance) at(box *Box, size uintptr) unsafe.Pointer {
 	off := 0
-	for k := range lo {
-		off += (lo[k] - in.box.lo[k]) * in.stride[k]
+	for k := range box.axes() {
+		off += (box.from(k) - in.box.from(k)) * in.stride.at(k)
 	}
 	return unsafe.Add(in.ptr, uintptr(off)*size)
 }
@@ -291,71 +372,107 @@ func CopyBuffer(dst, src *iface.Buffer) { copyBuffer(dst, src) }
 
 // copyBuffer copies the elements of src to dst; sizes are those of dst.
 func copyBuffer(dst, src *iface.Buffer) {
-	var b transfer
-	b.n = [iface.MaxRank]int{1, 1, 1, 1}
-	for k := range int(dst.Rank) {
-		b.n[k], b.ds[k], b.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
-	}
-	b.run(dst.Ptr, src.Ptr, dst.Elem.Size())
+	t := betweenBuffers(dst, src)
+	t.run(dst.Ptr, src.Ptr, dst.Elem.Size())
 }
 
 // copyBox copies the elements of box between two instances that hold them.
 func copyBox(dst, src *instance, box *Box, size uintptr) {
-	var b transfer
-	for k := range box.lo {
-		b.n[k], b.ds[k], b.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
-	}
-	b.run(dst.at(&box.lo, size), src.at(&box.lo, size), size)
+	t := betweenInstances(dst, src, box)
+	t.run(dst.at(box, size), src.at(box, size), size)
 }
 
-// transfer is a copy of n[0] x n[1] x … elements.
-type transfer struct{ n, ds, ss [iface.MaxRank]int }
+// transfer is a copy of n[0] x n[1] x … elements, along rank axes: those that have more than one.
+type transfer struct {
+	n, ds, ss [iface.MaxRank]int
+	rank      int
+	empty     bool // there are none
+}
 
-func (b *transfer) run(dst, src unsafe.Pointer, size uintptr) {
-	in := -1 // the innermost axis: one whose elements lie side by side on both sides, else the longest
-	for k := range b.n {
-		if b.n[k] == 0 {
-			return
+// betweenBuffers is a copy of all of dst.
+func betweenBuffers(dst, src *iface.Buffer) (t transfer) {
+	for k := range int(dst.Rank) {
+		t.add(dst.Dim[k], dst.Stride[k], src.Stride[k])
+	}
+	return t
+}
+
+// betweenInstances is a copy of the elements of box.
+func betweenInstances(dst, src *instance, box *Box) (t transfer) {
+	for k := range box.axes() {
+		if n := box.length(k); n > 1 {
+			t.add(n, dst.stride.at(k), src.stride.at(k))
 		}
-		if b.n[k] > 1 && b.ds[k] == 1 && b.ss[k] == 1 {
+	}
+	return t
+}
+
+// add gives t an axis of n elements, ds and ss apart, inside the others.
+func (t *transfer) add(n, ds, ss int) {
+	if n != 1 {
+		t.empty = t.empty || n == 0
+		t.n[t.rank], t.ds[t.rank], t.ss[t.rank] = n, ds, ss
+		t.rank++
+	}
+}
+
+// inner takes an axis out of t: one whose elements lie side by side on both sides (row), or else the longest.
+func (t *transfer) inner() (n, ds, ss int, row bool) {
+	if t.rank == 0 {
+		return 1, 1, 1, true
+	}
+	in := 0
+	for k := range t.rank {
+		if t.ds[k] == 1 && t.ss[k] == 1 {
+			in, row = k, true
+			break
+		}
+		if t.n[k] > t.n[in] {
 			in = k
 		}
 	}
-	row := in >= 0
-	if !row {
-		in = 0
-		for k := range b.n {
-			if b.n[k] > b.n[in] {
-				in = k
-			}
-		}
+	n, ds, ss = t.n[in], t.ds[in], t.ss[in]
+	t.rank--
+	for k := in; k < t.rank; k++ {
+		t.n[k], t.ds[k], t.ss[k] = t.n[k+1], t.ds[k+1], t.ss[k+1]
 	}
-	n, ds, ss := b.n[in], b.ds[in], b.ss[in]
-	b.n[in] = 1
-	for i0 := range b.n[0] {
-		for i1 := range b.n[1] {
-			for i2 := range b.n[2] {
-				for i3 := range b.n[3] {
-					d := unsafe.Add(dst, uintptr(i0*b.ds[0]+i1*b.ds[1]+i2*b.ds[2]+i3*b.ds[3])*size)
-					s := unsafe.Add(src, uintptr(i0*b.ss[0]+i1*b.ss[1]+i2*b.ss[2]+i3*b.ss[3])*size)
-					if row {
-						copy(unsafe.Slice((*byte)(d), uintptr(n)*size), unsafe.Slice((*byte)(s), uintptr(n)*size))
-						continue
-					}
-					switch size {
-					case 1:
-						copyEvery[uint8](d, s, n, ds, ss)
-					case 2:
-						copyEvery[uint16](d, s, n, ds, ss)
-					case 4:
-						copyEvery[uint32](d, s, n, ds, ss)
-					case 8:
-						copyEvery[uint64](d, s, n, ds, ss)
-					case 16:
-						copyEvery[complex128](d, s, n, ds, ss)
-					}
-				}
+	return n, ds, ss, row
+}
+
+func (t *transfer) run(dst, src unsafe.Pointer, size uintptr) {
+	if t.empty {
+		return
+	}
+	n, ds, ss, row := t.inner()
+	var at [iface.MaxRank]int
+	d, s := 0, 0 // the offsets at these indices
+	for {
+		to, from := unsafe.Add(dst, uintptr(d)*size), unsafe.Add(src, uintptr(s)*size)
+		switch {
+		case row:
+			copy(unsafe.Slice((*byte)(to), uintptr(n)*size), unsafe.Slice((*byte)(from), uintptr(n)*size))
+		case size == 1:
+			copyEvery[uint8](to, from, n, ds, ss)
+		case size == 2:
+			copyEvery[uint16](to, from, n, ds, ss)
+		case size == 4:
+			copyEvery[uint32](to, from, n, ds, ss)
+		case size == 8:
+			copyEvery[uint64](to, from, n, ds, ss)
+		case size == 16:
+			copyEvery[complex128](to, from, n, ds, ss)
+		}
+		k := t.rank - 1
+		for ; k >= 0; k-- {
+			if at[k]++; at[k] < t.n[k] {
+				d, s = d+t.ds[k], s+t.ss[k]
+				break
 			}
+			d, s = d-(t.n[k]-1)*t.ds[k], s-(t.n[k]-1)*t.ss[k]
+			at[k] = 0
+		}
+		if k < 0 {
+			return
 		}
 	}
 }

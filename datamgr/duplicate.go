@@ -268,7 +268,8 @@ func (u *Duplicate) CopyAside() error {
 		dst.describePart(u.h, &to.box, &b)
 		b.Dim = a.Dim
 		for k := range int(u.h.rank) {
-			b.Ptr = unsafe.Add(b.Ptr, (box.lo[u.alias.axes[k]]-u.alias.box.lo[u.alias.axes[k]])*b.Stride[k]*int(b.Elem.Size()))
+			a := u.alias.axes.at(k)
+			b.Ptr = unsafe.Add(b.Ptr, (box.from(a)-u.alias.box.from(a))*b.Stride[k]*int(b.Elem.Size()))
 		}
 		err := to.reg.moveBuffer(dst.node, src.node, &b, &a)
 		from.mu.Lock()

@@ -209,12 +209,12 @@ func tree(leaves []*fragment, depth int32, g *growth) (*fragment, error) {
 		hull = hull.hull(&f.box)
 	}
 	axis := 0
-	for k := range hull.lo {
-		if hull.hi[k]-hull.lo[k] > hull.hi[axis]-hull.lo[axis] {
+	for k := range hull.axes() {
+		if hull.length(k) > hull.length(axis) {
 			axis = k
 		}
 	}
-	slices.SortFunc(leaves, func(a, b *fragment) int { return cmp.Compare(a.box.lo[axis], b.box.lo[axis]) })
+	slices.SortFunc(leaves, func(a, b *fragment) int { return cmp.Compare(a.box.from(axis), b.box.from(axis)) })
 	m := len(leaves) / 2
 	d := leaves[0].d
 	a, err := tree(leaves[:m], depth+1, g)
@@ -345,17 +345,20 @@ func depth(nodes []*fragment, n int32) {
 // covers reports whether the parts fill box along axes from axis on: in groups that lie
 // side by side along that axis, where each group covers the other axes.
 func covers(parts []Handle, box *Box, axis int) bool {
-	if axis == len(box.lo) {
+	if axis == box.axes() {
 		return len(parts) == 1
 	}
-	at := box.lo[axis]
+	at, end := box.at(axis)
 	for len(parts) > 0 {
-		lo, hi := parts[0].box.lo[axis], parts[0].box.hi[axis]
+		lo, hi := parts[0].box.at(axis)
 		if lo != at || hi <= lo {
 			return false
 		}
 		n := 1
-		for n < len(parts) && parts[n].box.lo[axis] == lo && parts[n].box.hi[axis] == hi {
+		for n < len(parts) {
+			if from, to := parts[n].box.at(axis); from != lo || to != hi {
+				break
+			}
 			n++
 		}
 		if !covers(parts[:n], box, axis+1) {
@@ -363,7 +366,7 @@ func covers(parts []Handle, box *Box, axis int) bool {
 		}
 		at, parts = hi, parts[n:]
 	}
-	return at == box.hi[axis]
+	return at == end
 }
 
 // Strips: parts that differ along one axis only, such as blocks and rows with a
@@ -380,12 +383,13 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 		return false, nil
 	}
 	old := h.list(sub)
-	ends := endsOf(parts, axis, h.box.lo[axis], h.box.hi[axis])
+	begin, end := h.box.at(axis)
+	ends := endsOf(parts, axis, begin, end)
 	first := make([]int, len(ends)+1) // of each interval between two ends: its fragments, then the place of its first
 	n, made, at := 0, 0, 0
-	side, reach := false, h.box.lo[axis] // not all fragments lie one behind the other along the axis
+	side, reach := false, begin // not all fragments lie one behind the other along the axis
 	for _, f := range old {
-		lo, hi := f.box.lo[axis], f.box.hi[axis]
+		lo, hi := f.box.at(axis)
 		side, reach = side || lo < reach, max(reach, hi)
 		at = interval(ends, lo, at)
 		k := at
@@ -409,7 +413,7 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 	deep := int32(0)
 	at = 0
 	for _, f := range old {
-		lo, hi := f.box.lo[axis], f.box.hi[axis]
+		lo, hi := f.box.at(axis)
 		if at = interval(ends, lo, at); ends[at] >= hi {
 			all, deep = append(all, f), max(deep, f.deep)
 			continue
@@ -425,7 +429,7 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 			k := &slab[0]
 			slab, made = slab[1:], made-1
 			k.box = f.box
-			k.box.lo[axis], k.box.hi[axis] = lo, min(ends[i], hi)
+			k.box.set(axis, lo, min(ends[i], hi))
 			all = append(all, k)
 			lo = ends[i]
 		}
@@ -439,14 +443,15 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 	if side {
 		all = inIntervals(all, ends, first, axis)
 	}
-	from, to, start := 0, 0, h.box.lo[axis] // start is where interval from begins
+	from, to, start := 0, 0, begin // start is where interval from begins
 	for i := range parts {
 		p := &parts[i]
-		for start < p.box.lo[axis] {
+		lo, hi := p.box.at(axis)
+		for start < lo {
 			start = ends[from]
 			from++
 		}
-		for to < len(ends) && ends[to] <= p.box.hi[axis] {
+		for to < len(ends) && ends[to] <= hi {
 			to++
 		}
 		p.frags = all[first[from]:first[to]:first[to]]
@@ -463,9 +468,9 @@ func endsOf(parts []Handle, axis, first, last int) []int {
 	ends := make([]int, 0, 2*len(parts)+1)
 	lo, hi := 0, 0 // the beginnings are in order, and so are the ends
 	for hi < len(parts) {
-		at := parts[hi].box.hi[axis]
-		if lo < len(parts) && parts[lo].box.lo[axis] < at {
-			at = parts[lo].box.lo[axis]
+		at := parts[hi].box.to(axis)
+		if lo < len(parts) && parts[lo].box.from(axis) < at {
+			at = parts[lo].box.from(axis)
 			lo++
 		} else {
 			hi++
@@ -498,7 +503,7 @@ func inIntervals(all []*fragment, ends, first []int, axis int) []*fragment {
 	out, next := make([]*fragment, len(all)), slices.Clone(first)
 	at := 0
 	for _, f := range all {
-		at = interval(ends, f.box.lo[axis], at)
+		at = interval(ends, f.box.from(axis), at)
 		out[next[at]] = f
 		next[at]++
 	}
@@ -509,8 +514,8 @@ func inIntervals(all []*fragment, ends, first []int, axis int) []*fragment {
 // are in order along it; else -1.
 func stripAxis(h *Handle, parts []Handle) int {
 	axis := -1
-	for k := range h.box.lo {
-		if parts[0].box.lo[k] == h.box.lo[k] && parts[0].box.hi[k] == h.box.hi[k] {
+	for k := range h.box.axes() {
+		if parts[0].box.sameAlong(&h.box, k) {
 			continue
 		}
 		if axis >= 0 {
@@ -521,19 +526,22 @@ func stripAxis(h *Handle, parts []Handle) int {
 	if axis < 0 {
 		return -1
 	}
+	lo, hi := 0, 0 // of the part before
 	for i := range parts {
 		b := &parts[i].box
-		if !across(b, &h.box, axis) || i > 0 && (b.lo[axis] < parts[i-1].box.lo[axis] || b.hi[axis] < parts[i-1].box.hi[axis]) {
+		from, to := b.at(axis)
+		if !across(b, &h.box, axis) || from < lo || to < hi {
 			return -1
 		}
+		lo, hi = from, to
 	}
 	return axis
 }
 
 // across reports whether b is as long as box along all axes but one.
 func across(b, box *Box, axis int) bool {
-	for k := range b.lo {
-		if k != axis && (b.lo[k] != box.lo[k] || b.hi[k] != box.hi[k]) {
+	for k := range b.axes() {
+		if k != axis && !b.sameAlong(box, k) {
 			return false
 		}
 	}

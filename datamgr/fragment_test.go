@@ -33,15 +33,15 @@ func covered(t *testing.T, h *Handle) {
 	defer sub.Unlock()
 	seen := map[[2]int]int{}
 	for _, f := range h.list(sub) {
-		for i := f.box.lo[0]; i < f.box.hi[0]; i++ {
-			for k := f.box.lo[1]; k < f.box.hi[1]; k++ {
+		for i := f.box.from(0); i < f.box.to(0); i++ {
+			for k := f.box.from(1); k < f.box.to(1); k++ {
 				seen[[2]int{i, k}]++
 			}
 		}
 	}
 	n := 0
-	for i := h.box.lo[0]; i < h.box.hi[0]; i++ {
-		for k := h.box.lo[1]; k < h.box.hi[1]; k++ {
+	for i := h.box.from(0); i < h.box.to(0); i++ {
+		for k := h.box.from(1); k < h.box.to(1); k++ {
 			n++
 			if seen[[2]int{i, k}] != 1 {
 				t.Fatalf("element %d %d is in %d fragments", i, k, seen[[2]int{i, k}])

@@ -57,11 +57,11 @@ type Handle struct {
 	readOnly   bool
 	how        layout
 	kind       iface.Kind
-	axes       [iface.MaxRank]int8 // axes of the datum that the handle kept
 	rank       int8
 	empty      uint8 // bit k: axis k of the datum has no elements here, and one in the box
 	elem       iface.Elem
 	listed     bool        // frags is counted in Datum.listed; submission lock
+	axes       axisList    // axes of the datum that the handle kept
 	frags      []*fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
@@ -150,24 +150,41 @@ func (h *Handle) Desc() iface.Desc {
 // describe is Desc. The description follows from the box, so handles do not keep it.
 func (h *Handle) describe(out *iface.Desc) {
 	d := h.d
+	clearDesc(out, h.rank)
+	out.Kind, out.Elem, out.Rank, out.Base = h.kind, h.elem, h.rank, 0
 	if h == d.whole {
-		*out = d.desc
+		for k := range int(h.rank) {
+			out.Dim[k] = h.dim(k)
+		}
 		return
 	}
 	if t := h.twin(); t != nil {
 		t.describe(out)
 		return
 	}
-	base, step := d.desc.Number()
-	*out = iface.Desc{Kind: h.kind, Elem: d.desc.Elem, Rank: h.rank}
-	for a := range int(d.desc.Rank) {
-		base += h.box.lo[a] * step[a]
+	var step [iface.MaxRank]int
+	n := 1
+	for a := int(d.rank) - 1; a >= 0; a-- {
+		step[a] = n
+		out.Base += h.box.from(a) * n
+		n *= d.dim(a)
 	}
-	out.Base = base
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		out.Dim[k], out.Off[k], out.Step[k] = h.dim(k), h.box.lo[a], step[a]
+		a := h.axes.at(k)
+		out.Dim[k], out.Off[k], out.Step[k] = h.dim(k), h.box.from(a), step[a]
 	}
+}
+
+// clearDesc makes all numbers of out zero, for data with rank indices. Those of the axes from near on are zero
+// unless out is of data that has them, and stay so.
+func clearDesc(out *iface.Desc, rank int8) {
+	if out.Rank > near || rank > near {
+		*out = iface.Desc{}
+		return
+	}
+	*(*[near]int)(out.Dim[:]) = [near]int{}
+	*(*[near]int)(out.Off[:]) = [near]int{}
+	*(*[near]int)(out.Step[:]) = [near]int{}
 }
 
 // emptyPart reports whether h is a part without elements, such as rows of a sparse matrix that have no entries. Its
@@ -176,11 +193,11 @@ func (h *Handle) emptyPart() bool { return h.empty != 0 && h.parent != nil }
 
 // dim is the size along the k-th index of h.
 func (h *Handle) dim(k int) int {
-	a := h.axes[k]
+	a := h.axes.at(k)
 	if h.empty>>a&1 != 0 {
 		return 0
 	}
-	return h.box.hi[a] - h.box.lo[a]
+	return h.box.length(a)
 }
 
 // bytes is the size of the elements of h.
@@ -191,7 +208,7 @@ func (h *Handle) bytes() int64 {
 	if h.kind == iface.Object {
 		return h.d.weight()
 	}
-	n := int64(h.d.desc.Elem.Size())
+	n := int64(h.elem.Size())
 	for k := range int(h.rank) {
 		n *= int64(h.dim(k))
 	}
@@ -253,7 +270,16 @@ func (h *Handle) Site() *Site { return h.site }
 // Place returns where in its datum h lies: the elements lo to hi, hi left out, on
 // each axis of the datum. Axes that it does not have are 0 to 1, and so are those
 // without elements.
-func (h *Handle) Place() (lo, hi [iface.MaxRank]int) { return h.box.lo, h.box.hi }
+func (h *Handle) Place() (lo, hi [iface.MaxRank]int) {
+	n := h.box.axes()
+	for k := range n {
+		lo[k], hi[k] = h.box.at(k)
+	}
+	for k := n; k < len(hi); k++ {
+		hi[k] = 1
+	}
+	return lo, hi
+}
 
 // Root returns the handle of the whole datum.
 func (h *Handle) Root() *Handle { return h.d.whole }
@@ -270,7 +296,7 @@ func (h *Handle) ReadOnly() bool { return h.readOnly }
 // one element.
 func (h *Handle) Strides() (step [iface.MaxRank]int) {
 	for k := range int(h.rank) {
-		step[k] = h.d.stride[h.axes[k]]
+		step[k] = h.d.stride.at(h.axes.at(k))
 	}
 	if r := h.rank; r > 0 && h.dim(int(r)-1) <= 1 {
 		step[r-1] = 1
@@ -350,8 +376,13 @@ func (sub Submission) Initialised(h *Handle) bool {
 func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	b := h.box
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.lo[a], b.hi[a] = max(b.lo[a], h.box.lo[a]+lo[k]), min(b.hi[a], h.box.lo[a]+hi[k])
+		a := h.axes.at(k)
+		first, end := h.box.at(a)
+		from, to := first+max(0, lo[k]), min(end, first+hi[k])
+		if from >= to {
+			return true
+		}
+		b.set(a, from, to)
 	}
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
@@ -425,12 +456,12 @@ func (h *Handle) trim(d *iface.Desc) {
 	}
 	d.Base, d.Step = d.Number() // elements keep their numbers
 	out := false                // h is picked from beyond the content
-	for a := range int(h.d.desc.Rank) {
-		out = out || h.box.lo[a] >= c.dim[a]
+	for a := range c.dim {
+		out = out || h.box.from(a) >= c.dim[a]
 	}
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		d.Dim[k] = min(d.Dim[k], max(0, c.dim[a]-h.box.lo[a]))
+		a := h.axes.at(k)
+		d.Dim[k] = min(d.Dim[k], max(0, c.dim[a]-h.box.from(a)))
 	}
 	if out && h.rank > 0 {
 		d.Dim[0] = 0
@@ -446,8 +477,8 @@ func Beyond(ops []Operand) int {
 		if c == nil || h.rank > 0 || ops[i].Mode == modeScratch {
 			continue
 		}
-		for a := range int(h.d.desc.Rank) {
-			if h.box.lo[a] >= c.dim[a] {
+		for a := range c.dim {
+			if h.box.from(a) >= c.dim[a] {
 				return i
 			}
 		}
@@ -460,21 +491,21 @@ func Beyond(ops []Operand) int {
 func (h Managed) Resize(dims []int, by any, order int64) error {
 	d := h.d
 	old := d.content.Load()
+	room := d.whole.Desc()
 	switch {
 	case old == nil:
-		return fmt.Errorf("the size of %v is fixed; register the data with a capacity", &d.desc)
+		return fmt.Errorf("the size of %v is fixed; register the data with a capacity", &room)
 	case h.Handle != d.whole:
 		return fmt.Errorf("a part cannot change the size of its data; pass the whole")
-	case len(dims) != int(d.desc.Rank):
-		return fmt.Errorf("a %v has %d sizes, and %d were given", d.desc.Kind, d.desc.Rank, len(dims))
+	case len(dims) != int(d.rank):
+		return fmt.Errorf("a %v has %d sizes, and %d were given", d.kind, d.rank, len(dims))
 	}
 	for k, n := range dims {
-		if n < 0 || n > d.desc.Dim[k] {
-			return fmt.Errorf("%s is not within the capacity, which is %s", sizes(dims), sizes(d.desc.Dim[:d.desc.Rank]))
+		if n < 0 || n > room.Dim[k] {
+			return fmt.Errorf("%s is not within the capacity, which is %s", sizes(dims), sizes(room.Shape()))
 		}
 	}
-	c := &content{by: by, order: order}
-	copy(c.dim[:], dims)
+	c := &content{dim: slices.Clone(dims), by: by, order: order}
 	if by != nil {
 		c.before = old
 		if old.by == by && old.order == order { // the task has set it before
@@ -585,8 +616,9 @@ func (h Managed) Datum() *Datum { return h.d }
 
 // Own describes memory p that holds all of h and nothing else.
 func (h Managed) Own(p unsafe.Pointer, b *iface.Buffer) {
-	*b = iface.Buffer{Ptr: p}
+	b.Ptr = p
 	h.describe(&b.Desc)
+	b.Stride = [iface.MaxRank]int{}
 	s := 1
 	for k := int(h.rank) - 1; k >= 0; k-- {
 		b.Stride[k] = s

@@ -54,8 +54,9 @@ func (o *Hold) boxOf(p *Handle) (Box, bool) {
 	}
 	b := h.box // of an alias: p is a part of its twin
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.lo[a], b.hi[a] = h.box.lo[a]+p.box.lo[k], h.box.lo[a]+p.box.hi[k]
+		a := h.axes.at(k)
+		lo, hi := p.box.at(k)
+		b.set(a, h.box.from(a)+lo, h.box.from(a)+hi)
 	}
 	return b, p.d == twin.d
 }

@@ -5,6 +5,7 @@ package datamgr
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -15,10 +16,11 @@ import (
 type Extent struct {
 	First, End uintptr // the address of the first byte, and that behind the last one
 	run        uintptr // bytes that lie side by side
-	count      [iface.MaxRank]uintptr
-	step       [iface.MaxRank]uintptr // of runs along each index, 0 being the slowest
-	rank       int
+	axes       []axis  // of runs, the slowest first; nil if all bytes lie side by side
 }
+
+// axis is count runs, step bytes apart.
+type axis struct{ count, step uintptr }
 
 // extentOf is the memory of data of the given strides whose first element is at p; it is empty
 // if there is none.
@@ -40,9 +42,9 @@ func extentOf(p unsafe.Pointer, d *iface.Desc, stride *[iface.MaxRank]int) Exten
 		if d.Dim[k] == 1 {
 			continue
 		}
-		e.count[e.rank], e.step[e.rank] = uintptr(d.Dim[k]), uintptr(stride[k])*size
-		e.End += (e.count[e.rank] - 1) * e.step[e.rank]
-		e.rank++
+		a := axis{uintptr(d.Dim[k]), uintptr(stride[k]) * size}
+		e.axes = append(e.axes, a)
+		e.End += (a.count - 1) * a.step
 	}
 	return e
 }
@@ -50,8 +52,8 @@ func extentOf(p unsafe.Pointer, d *iface.Desc, stride *[iface.MaxRank]int) Exten
 // runs is the number of runs.
 func (e *Extent) runs() uintptr {
 	n := uintptr(1)
-	for k := range e.rank {
-		n *= e.count[k]
+	for _, a := range e.axes {
+		n *= a.count
 	}
 	return n
 }
@@ -59,9 +61,9 @@ func (e *Extent) runs() uintptr {
 // at is the address of run i.
 func (e *Extent) at(i uintptr) uintptr {
 	p := e.First
-	for k := e.rank - 1; k >= 0; k-- {
-		p += i % e.count[k] * e.step[k]
-		i /= e.count[k]
+	for _, a := range slices.Backward(e.axes) {
+		p += i % a.count * a.step
+		i /= a.count
 	}
 	return p
 }
@@ -72,9 +74,9 @@ func (e *Extent) Shares(o *Extent) bool {
 	switch {
 	case e.End <= o.First || o.End <= e.First:
 		return false
-	case e.rank == 0 && o.rank == 0:
+	case len(e.axes) == 0 && len(o.axes) == 0:
 		return true
-	case e.rank == 1 && o.rank == 1 && e.step[0] == o.step[0]:
+	case len(e.axes) == 1 && len(o.axes) == 1 && e.axes[0].step == o.axes[0].step:
 		return e.sharesRows(o)
 	}
 	for i, k, n, m := uintptr(0), uintptr(0), e.runs(), o.runs(); i < n && k < m; {
@@ -96,9 +98,10 @@ func (e *Extent) sharesRows(o *Extent) bool {
 	if o.First < e.First {
 		e, o = o, e
 	}
-	rows, right := (o.First-e.First)/e.step[0], (o.First-e.First)%e.step[0]
+	step, count := e.axes[0].step, e.axes[0].count
+	rows, right := (o.First-e.First)/step, (o.First-e.First)%step
 	// Row i of o begins right bytes behind the beginning of row rows+i of e.
-	return right < e.run && rows < e.count[0] || right+o.run > e.step[0] && rows+1 < e.count[0]
+	return right < e.run && rows < count || right+o.run > step && rows+1 < count
 }
 
 // homes is the data that lives in memory of the program: a search tree by the first address, and by

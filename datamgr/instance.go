@@ -27,12 +27,12 @@ type layer struct {
 // fits reports whether rows along the axes in rows lie side by side in an
 // instance that holds exactly b.
 func (b *Box) fits(rows uint8) bool {
-	for a := range b.lo {
+	for a := range b.axes() {
 		if rows&(1<<a) == 0 {
 			continue
 		}
-		for k := a + 1; k < len(b.lo); k++ {
-			if b.hi[k]-b.lo[k] > 1 {
+		for k := a + 1; k < b.axes(); k++ {
+			if b.length(k) > 1 {
 				return false
 			}
 		}
@@ -44,7 +44,7 @@ func (b *Box) fits(rows uint8) bool {
 // side, as a set.
 func (h *Handle) rows() uint8 {
 	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 {
-		return 1 << h.axes[r-1]
+		return 1 << h.axes.at(r-1)
 	}
 	return 0
 }
@@ -88,7 +88,7 @@ func (d *Datum) makeInLocked(n *node, mem accel.Memory, box Box) (*instance, err
 	if k < 0 {
 		return nil, nil
 	}
-	in := &instance{d: d, node: n, box: box, bytes: d.bytesOf(&box), layer: k + 1}
+	in := &instance{d: d, node: n, box: box, bytes: d.bytesOf(&box), layer: int32(k + 1)}
 	alloc := mem.Alloc
 	if mem == n.mem {
 		alloc = n.alloc
@@ -101,11 +101,13 @@ func (d *Datum) makeInLocked(n *node, mem accel.Memory, box Box) (*instance, err
 		return nil, err
 	}
 	in.ptr, in.outside = p, mem != n.mem
+	var stride [iface.MaxRank]int
 	s := 1
-	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
-		in.stride[k] = s
-		s *= box.hi[k] - box.lo[k]
+	for k := int(d.rank) - 1; k >= 0; k-- {
+		stride[k] = s
+		s *= box.length(k)
 	}
+	in.stride = stridesOf(&stride, d.rank)
 	l := &d.mu.layers[k]
 	l.node, l.insts = n, append(l.insts, in)
 	if n.bounded && !in.outside {
@@ -126,7 +128,7 @@ func (d *Datum) bytesOf(b *Box) int64 {
 	if d.object != nil {
 		return d.weight()
 	}
-	return int64(b.size()) * int64(d.desc.Elem.Size())
+	return int64(b.size()) * int64(d.elem.Size())
 }
 
 // layerLocked finds room for box in a layer of n; -1: in none.
@@ -307,11 +309,11 @@ func (d *Datum) uselessLocked(in *instance) {
 
 // describePart describes the elements of box, part of h, that lie in in.
 func (in *instance) describePart(h *Handle, box *Box, b *iface.Buffer) {
-	*b = iface.Buffer{Ptr: in.at(&box.lo, h.d.desc.Elem.Size())}
+	*b = iface.Buffer{Ptr: in.at(box, h.elem.Size())}
 	h.describe(&b.Desc)
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.Dim[k], b.Stride[k] = box.hi[a]-box.lo[a], in.stride[a]
+		a := h.axes.at(k)
+		b.Dim[k], b.Stride[k] = box.length(a), in.stride.at(a)
 	}
 }
 

@@ -146,11 +146,8 @@ func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
 		done(int64(box.size()) * int64(size))
 		return nil
 	}
-	var t transfer
-	for k := range box.lo {
-		t.n[k], t.ds[k], t.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
-	}
-	c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
+	t := betweenInstances(dst, src, box)
+	c := t.describe(dst.at(box, size), src.at(box, size), size)
 	return g.travel(dst.node, src.node, dst.d, &c)
 }
 
@@ -205,11 +202,7 @@ func bytesTo(dst, src unsafe.Pointer, bytes int64) *accel.Copy {
 
 // moveBuffer is move for buffers of the same shape on different nodes.
 func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
-	var t transfer
-	t.n = [iface.MaxRank]int{1, 1, 1, 1}
-	for k := range int(dst.Rank) {
-		t.n[k], t.ds[k], t.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
-	}
+	t := betweenBuffers(dst, src)
 	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
 	if err := g.travel(to, from, nil, &c); err != nil {
 		return err
@@ -281,8 +274,13 @@ func (g *Registry) named(device string, n *node) *node {
 // describe turns t into a copy of rows: axes along which both sides lie side by
 // side become one row, as far as they go.
 func (t *transfer) describe(dst, src unsafe.Pointer, size uintptr) accel.Copy {
-	c := accel.Copy{Dst: accel.Place{Ptr: dst}, Src: accel.Place{Ptr: src}, Bytes: int64(size), Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
-	n := t.n
+	c := *bytesTo(dst, src, int64(size))
+	if t.empty {
+		c.Bytes = 0
+		return c
+	}
+	all := t.n
+	n := all[:t.rank]
 	for again := true; again; {
 		again = false
 		for k := range n {

@@ -273,24 +273,34 @@ func TestCloseSays(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]uintptr{1, 4, 8}).Draw(t, "size")
-		tr := transfer{n: [iface.MaxRank]int{1, 1, 1, 1}}
-		lay := func(name string) (s [iface.MaxRank]int, total int) {
-			order := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, name)
+		rank := rapid.SampledFrom([]int{0, 1, 4, 5, 8}).Draw(t, "rank")
+		n, elements := make([]int, rank), 1
+		axes := make([]int, rank)
+		for k := range n {
+			n[k] = rapid.IntRange(0, 4).Draw(t, "n")
+			if rank > 4 && n[k] > 2 {
+				n[k] = 1
+			}
+			elements *= n[k]
+			axes[k] = k
+		}
+		lay := func(name string) (s []int, total int) {
+			s = make([]int, rank)
+			order := rapid.Permutation(axes).Draw(t, name)
 			at := 1
 			for _, k := range order {
 				at += rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, name+" gap")
 				s[k] = at
-				at *= tr.n[k]
+				at *= n[k]
 			}
 			return s, at
 		}
-		for k := range tr.n {
-			tr.n[k] = rapid.IntRange(0, 4).Draw(t, "n")
+		ds, nd := lay("to")
+		ss, ns := lay("from")
+		var tr transfer
+		for k := range n {
+			tr.add(n[k], ds[k], ss[k])
 		}
-		elements := tr.n[0] * tr.n[1] * tr.n[2] * tr.n[3]
-		var nd, ns int
-		tr.ds, nd = lay("to")
-		tr.ss, ns = lay("from")
 		bytes := func(n int) []byte { return make([]byte, (n+8)*int(size)) }
 		src, a, b := bytes(ns), bytes(nd), bytes(nd)
 		for i := range src {
@@ -307,7 +317,10 @@ func TestDescribe(t *testing.T) {
 			t.Fatalf("%+v as %+v differs", tr, c)
 		}
 	})
-	whole := transfer{n: [iface.MaxRank]int{3, 4, 5, 1}, ds: [iface.MaxRank]int{20, 5, 1, 1}, ss: [iface.MaxRank]int{20, 5, 1, 1}}
+	var whole transfer
+	whole.add(3, 20, 20)
+	whole.add(4, 5, 5)
+	whole.add(5, 1, 1)
 	if c := whole.describe(nil, nil, 8); c.Bytes != 480 || c.Total() != 480 {
 		t.Errorf("a block in one piece is copied as %+v", c)
 	}

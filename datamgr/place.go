@@ -353,7 +353,7 @@ func (d *Datum) copyLocked(f *fragment, src, dst *instance) error {
 	src.pinLocked()
 	dst.pinLocked()
 	d.mu.Unlock()
-	err := d.reg.move(dst, src, &f.box, d.desc.Elem.Size())
+	err := d.reg.move(dst, src, &f.box, d.elem.Size())
 	d.mu.Lock()
 	f.arriving &^= bit
 	f.copies--
@@ -462,15 +462,10 @@ func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 		return
 	}
 	in := p.at[i]
-	*b = iface.Buffer{Ptr: in.at(&h.box.lo, h.d.desc.Elem.Size())}
+	b.Ptr = in.at(&h.box, h.elem.Size())
 	h.describe(&b.Desc)
 	h.trim(&b.Desc)
-	for k := range int(h.rank) {
-		b.Stride[k] = in.stride[h.axes[k]]
-	}
-	if r := h.rank; r > 0 && b.Dim[r-1] <= 1 {
-		b.Stride[r-1] = 1
-	}
+	h.stretch(b, &in.stride)
 }
 
 // Fill describes h in the main instance, which exists. For a handle that
@@ -478,13 +473,18 @@ func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 func (h Managed) Fill(b *iface.Buffer) {
 	d := h.d
 	h.describe(&b.Desc)
-	b.Stride = [iface.MaxRank]int{}
 	b.Ptr = nil
 	if m := d.main.Load(); m != nil && m.ptr != nil && m.node.id == 0 {
 		b.Ptr = unsafe.Add(m.ptr, h.off)
 	}
+	h.stretch(b, &d.stride)
+}
+
+// stretch gives b, which describes h, strides of an instance.
+func (h *Handle) stretch(b *iface.Buffer, of *strides) {
+	b.Stride = [iface.MaxRank]int{}
 	for k := range int(h.rank) {
-		b.Stride[k] = d.stride[h.axes[k]]
+		b.Stride[k] = of.at(h.axes.at(k))
 	}
 	if r := h.rank; r > 0 && b.Dim[r-1] <= 1 {
 		b.Stride[r-1] = 1
@@ -496,10 +496,10 @@ func (h Managed) Fill(b *iface.Buffer) {
 func (h *Handle) Inside(p unsafe.Pointer) bool {
 	d := h.d
 	m := d.main.Load()
-	if m == nil || m.ptr == nil || m.node.id != 0 || d.void || d.desc.Len() == 0 || h.empty != 0 {
+	if m == nil || m.ptr == nil || m.node.id != 0 || d.void || d.len() == 0 || h.empty != 0 {
 		return false
 	}
-	size := int(d.desc.Elem.Size())
+	size := int(d.elem.Size())
 	if d.object != nil {
 		size = int(d.object.Type.Size())
 	}
@@ -508,14 +508,14 @@ func (h *Handle) Inside(p unsafe.Pointer) bool {
 		return false
 	}
 	at /= size
-	for k := range int(d.desc.Rank) {
-		i := at / d.stride[k]
-		if i < h.box.lo[k] || i >= h.box.hi[k] {
+	for k := range int(d.rank) {
+		step := d.stride.at(k)
+		if lo, hi := h.box.at(k); at/step < lo || at/step >= hi {
 			return false
 		}
-		at %= d.stride[k]
+		at %= step
 	}
-	return d.desc.Rank > 0 || at == 0
+	return d.rank > 0 || at == 0
 }
 
 // Gather copies values that are valid only in other instances to the main one, and frees
@@ -631,7 +631,7 @@ func (p *Placement) keepLocked(f *fragment, in *instance) {
 		return
 	}
 	for k, l := range d.mu.layers {
-		if bit := uint64(1) << (k + 1); f.valid&bit == 0 || k+1 == in.layer {
+		if bit := uint64(1) << (k + 1); f.valid&bit == 0 || int32(k+1) == in.layer {
 			continue
 		}
 		for _, o := range l.insts {

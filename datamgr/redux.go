@@ -488,11 +488,11 @@ func (h *Handle) copyWhole(dst, src *iface.Buffer) {
 func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
 	d, s := *dst, *src
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		lo := box.lo[a] - h.box.lo[a]
+		a := h.axes.at(k)
+		lo := box.from(a) - h.box.from(a)
 		d.Ptr = unsafe.Add(d.Ptr, uintptr(lo*d.Stride[k])*d.Elem.Size())
 		s.Ptr = unsafe.Add(s.Ptr, uintptr(lo*s.Stride[k])*s.Elem.Size())
-		d.Dim[k] = box.hi[a] - box.lo[a]
+		d.Dim[k] = box.length(a)
 	}
 	copyBuffer(&d, &s)
 }
@@ -501,9 +501,9 @@ func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
 func (h *Handle) narrow(b *iface.Buffer, box *Box) {
 	size := int(b.Elem.Size())
 	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.Ptr = unsafe.Add(b.Ptr, (box.lo[a]-h.box.lo[a])*b.Stride[k]*size)
-		b.Dim[k] = box.hi[a] - box.lo[a]
+		a := h.axes.at(k)
+		b.Ptr = unsafe.Add(b.Ptr, (box.from(a)-h.box.from(a))*b.Stride[k]*size)
+		b.Dim[k] = box.length(a)
 	}
 }
 

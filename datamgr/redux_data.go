@@ -41,20 +41,16 @@ type dataContribution struct {
 // newContribution makes data for a contribution to h, without memory. It has no number,
 // and only the placement of tasks sees it.
 func (h *Handle) newContribution() *Handle {
-	desc := iface.Desc{Kind: h.kind, Elem: h.d.desc.Elem, Rank: h.rank}
+	desc := iface.Desc{Kind: h.kind, Elem: h.elem, Rank: h.rank}
 	for k := range int(h.rank) {
 		desc.Dim[k] = h.dim(k)
 	}
-	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc), object: newObject(managed(h).Object())}
+	d := &Datum{reg: h.d.reg, object: newObject(managed(h).Object())}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	d.stride = (&Spec{LD: max(1, desc.Dim[max(0, int(desc.Rank)-1)])}).strides(&desc)
+	stride := (&Spec{LD: max(1, desc.Dim[max(0, int(desc.Rank)-1)])}).strides(&desc)
+	d.shape(&desc, &stride)
 	d.state.Store(uint32(stateLazy | stateNodes))
-	d.root = newFragment(d, d.box)
-	d.whole = &Handle{f0: d.root, frags: []*fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}
-	for k := range d.whole.axes {
-		d.whole.axes[k] = int8(k)
-	}
-	return d.whole
+	return d.newWhole(&desc)
 }
 
 // ContributeData takes data for the caller to add to a contribution to h on a node;

@@ -177,8 +177,8 @@ func TestReductionErrors(t *testing.T) {
 		t.Errorf("Init of void: %v", err)
 	}
 	x := make([]float64, 4)
-	a := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [4]int{4}}, Ptr: unsafe.Pointer(&x[0])}
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [4]int{3}}, Ptr: unsafe.Pointer(&x[0])}
+	a := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [iface.MaxRank]int{4}}, Ptr: unsafe.Pointer(&x[0])}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [iface.MaxRank]int{3}}, Ptr: unsafe.Pointer(&x[0])}
 	if err := MinReduction().Combine(a, b); err == nil || !strings.Contains(err.Error(), "vector[f64] of 3 to vector[f64] of 4") {
 		t.Errorf("Combine of different shapes: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,33 +172,25 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err := g.checkHome(s); err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
+	d := &Datum{reg: g, void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	d.stride = s.strides(&desc)
-	if s.Node > 0 { // they are those of the memory there
-		d.stride = (&Spec{}).strides(&desc)
+	stride := s.strides(&desc)
+	given := stride
+	if s.Node > 0 { // given are those of Home, and these are those of main memory
+		stride = (&Spec{}).strides(&desc)
 	}
-	f := newFragment(d, d.box)
-	d.root = f
-	h := &Handle{f0: f, frags: []*fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
-		readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
-	for k := range h.axes {
-		h.axes[k] = int8(k)
-		if k < int(desc.Rank) && desc.Dim[k] == 0 {
-			h.empty |= 1 << k
-		}
-	}
+	d.shape(&desc, &stride)
+	h := d.newWhole(&desc)
+	f := d.root
+	h.readOnly, h.reduce, h.site = s.ReadOnly, s.Reduce, s.Site
 	if s.Name != "" {
 		h.more().name.Store(&s.Name)
 	}
 	if s.Unordered {
 		h.flags = flagUnordered
 	}
-	d.whole = h
 	if s.Capacity != nil {
-		c := new(content)
-		copy(c.dim[:], s.Dims)
-		d.content.Store(c)
+		d.content.Store(&content{dim: slices.Clone(s.Dims)})
 		h.flags |= flagResizable
 	}
 	switch {
@@ -221,12 +214,11 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		d.setState(stateNodes)
 	}
 	var at *home
-	stride := s.strides(&desc)
-	if e := extentOf(s.Home, &desc, &stride); e.End > e.First {
+	if e := extentOf(s.Home, &desc, &given); e.End > e.First {
 		at = &home{d: d, readOnly: s.ReadOnly, node: s.Node, extent: e, end: e.End}
 	}
 	if s.Node > 0 && desc.Len() > 0 {
-		if err := d.liveOn(g.nodes[s.Node], s.Home, stride); err != nil {
+		if err := d.liveOn(g.nodes[s.Node], s.Home, stridesOf(&given, desc.Rank)); err != nil {
 			return nil, err
 		}
 	}
@@ -328,7 +320,7 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	}
 	if lazy {
 		// it is filled when it is used
-	} else if d.spills() && d.desc.Len() > 0 {
+	} else if d.spills() && d.len() > 0 {
 		err = d.fillAside(fill, s.InParts)
 	} else {
 		var b iface.Buffer
@@ -353,7 +345,7 @@ func (s *Spec) desc() (iface.Desc, error) {
 		return d, fmt.Errorf("datamgr: "+format, args...)
 	}
 	switch s.Kind {
-	case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor:
+	case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Tensor5, iface.Tensor6, iface.Tensor7, iface.Tensor8:
 		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
 			return fail("%v without an element type", s.Kind)
 		}
@@ -403,6 +395,9 @@ func (s *Spec) desc() (iface.Desc, error) {
 	for k, m := range dims {
 		if m < 0 {
 			return fail("size %d of %v is negative", m, s.Kind)
+		}
+		if m > wideMax && d.Rank > near {
+			return fail("size %d of data with %d indices; with more than %d indices a size can be up to %d: let two indices share it", m, d.Rank, near, wideMax)
 		}
 		if m > 0 && n > limit/m {
 			return fail("%v of sizes %v has more bytes than can be addressed", s.Kind, dims)

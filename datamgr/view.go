@@ -50,7 +50,7 @@ var ErrDead = errors.New("datamgr: the handle is not alive")
 type piece struct {
 	desc iface.Desc
 	box  Box
-	axes [iface.MaxRank]int8
+	axes axisList
 }
 
 // ViewOptions are uncommon properties of a view. The zero value is a plain view.
@@ -286,11 +286,11 @@ func (p *piece) part(f *filter.Part) piece {
 	q := piece{desc: f.Desc(p.desc), box: p.box}
 	n := 0
 	for k := range int(p.desc.Rank) {
-		a := p.axes[k]
-		q.box.lo[a] = p.box.lo[a] + f.Lo[k]
-		q.box.hi[a] = p.box.lo[a] + max(f.Hi[k], f.Lo[k]+1)
+		a := p.axes.at(k)
+		lo := p.box.from(a)
+		q.box.set(a, lo+f.Lo[k], lo+max(f.Hi[k], f.Lo[k]+1))
 		if k != f.Drop {
-			q.axes[n] = a
+			q.axes = q.axes.with(n, a)
 			n++
 		}
 	}
@@ -302,11 +302,11 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 	var f filter.Part
 	part(0, &f)
 	one := f.Desc(p.desc) // all drop the same axis
-	var axes [iface.MaxRank]int8
+	var axes axisList
 	n := 0
 	for k := range int(p.desc.Rank) {
 		if k != f.Drop {
-			axes[n] = p.axes[k]
+			axes = axes.with(n, p.axes.at(k))
 			n++
 		}
 	}
@@ -315,13 +315,14 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 		part(i, &f)
 		h.kind, h.rank, h.axes, h.box = one.Kind, one.Rank, axes, p.box
 		for k := range int(p.desc.Rank) {
-			a := p.axes[k]
+			a := p.axes.at(k)
 			lo, hi := f.Lo[k], f.Hi[k]
 			if lo == hi {
 				h.empty |= 1 << a
 				hi++
 			}
-			h.box.lo[a], h.box.hi[a] = p.box.lo[a]+lo, p.box.lo[a]+hi
+			from := p.box.from(a)
+			h.box.set(a, from+lo, from+hi)
 		}
 	}
 }
@@ -330,10 +331,10 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 // express it: the last index of a buffer has neighbours side by side.
 func (h *Handle) place() {
 	d := h.d
-	for k := range h.box.lo {
-		h.off += h.box.lo[k] * d.stride[k] * int(d.desc.Elem.Size())
+	for k := range int(d.rank) {
+		h.off += h.box.from(k) * d.stride.at(k) * int(d.elem.Size())
 	}
-	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride[h.axes[r-1]] != 1 {
+	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride.at(h.axes.at(r-1)) != 1 {
 		h.how = packed
 		d.setState(statePacked)
 	}

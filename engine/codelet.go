@@ -242,7 +242,7 @@ func (c *Codelet) checkTypes(ops []Operand, args []iface.Scalar) error {
 	var params elemParams
 	for i := range ops {
 		k, e := ops[i].Handle.Type()
-		if !ts.Operands[i].admits(k, e, &params) || k >= iface.Object && !ts.Operands[i].takesObject(ops[i].Handle) {
+		if !ts.Operands[i].admits(k, e, &params) || (k == iface.Object || k == iface.Arrays) && !ts.Operands[i].takesObject(ops[i].Handle) {
 			return c.operandError(i, ops[i].Handle, k, e, &params)
 		}
 	}

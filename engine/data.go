@@ -166,7 +166,7 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 
 // Handles with a Go type: data whose kind and elements the compiler knows.
 
-// Data is registered data or a part of it: a Vector, Matrix, Block, Tensor or Variable, or a
+// Data is registered data or a part of it: a Vector, Matrix, Block, Tensor, TensorN or Variable, or a
 // *datamgr.Handle, which says nothing of its type.
 type Data interface {
 	// Untyped returns the handle; nil for the zero value of a typed one.
@@ -197,6 +197,13 @@ type Block[T iface.Go] struct {
 // Tensor is a handle of a tensor, data with four indices, with elements of type T; see
 // Vector.
 type Tensor[T iface.Go] struct {
+	_ [0]T
+	*datamgr.Handle
+}
+
+// TensorN is a handle of a tensor with any number of indices from four to iface.MaxRank, which is eight, with
+// elements of type T; see Vector. A Tensor is one with exactly four.
+type TensorN[T iface.Go] struct {
 	_ [0]T
 	*datamgr.Handle
 }
@@ -476,6 +483,27 @@ func MakeTensor[T iface.Go](rt *Runtime, dims [4]int, opts ...DataOption) (Tenso
 	return Tensor[T]{Handle: h}, err
 }
 
+// NewTensorN registers s as a tensor with four to eight indices and the sizes dims. The last index is the
+// fastest: element (i0, …, in) is s[(…(i0*dims[1]+i1)*dims[2]+…)*dims[n]+in]; the option Stride changes that. For the
+// slice see NewVector.
+func NewTensorN[T iface.Go](rt *Runtime, s []T, dims []int, opts ...DataOption) (TensorN[T], error) {
+	return registerTensor[T]("NewTensorN", rt, homeOf(s), dims, opts)
+}
+
+// MakeTensorN registers a tensor with the sizes dims in memory of the runtime; see NewTensorN and MakeVector.
+func MakeTensorN[T iface.Go](rt *Runtime, dims []int, opts ...DataOption) (TensorN[T], error) {
+	return registerTensor[T]("MakeTensorN", rt, nil, dims, opts)
+}
+
+func registerTensor[T iface.Go](function string, rt *Runtime, home *home, dims []int, opts []DataOption) (TensorN[T], error) {
+	if n := len(dims); n < 4 || n > iface.MaxRank {
+		return TensorN[T]{}, fmt.Errorf("engine: %s: %d sizes, and a tensor has 4 to %d; data with up to three indices is a Vector, Matrix or Block",
+			function, n, iface.MaxRank)
+	}
+	h, err := register[T](function, rt, iface.KindOf(len(dims)), home, slices.Clone(dims), opts)
+	return TensorN[T]{Handle: h}, err
+}
+
 // NewVariable registers *p as a variable. Like the slice of NewVector it stays the
 // program's.
 func NewVariable[T iface.Go](rt *Runtime, p *T, opts ...DataOption) (Variable[T], error) {
@@ -528,6 +556,15 @@ func (x Tensor[T]) Dims() (dims [4]int) {
 	return dims
 }
 
+// Dims returns the sizes, one for each index. The caller owns the slice.
+func (x TensorN[T]) Dims() []int {
+	if x.Handle == nil {
+		return nil
+	}
+	d := x.Desc()
+	return d.Shape()
+}
+
 // checkType reports that h is not data of kind k with elements of type T.
 func checkType[T iface.Go](h *datamgr.Handle, k iface.Kind) error {
 	e := iface.ElemOf[T]()
@@ -539,19 +576,30 @@ func checkType[T iface.Go](h *datamgr.Handle, k iface.Kind) error {
 		return nil
 	}
 	return &TypeError{Operand: -1, Arg: -1, Handle: h,
-		Message: fmt.Sprintf("%s is no %v[%v] with elements of type %v; it is a %s", describe(h), k, e, reflect.TypeFor[T](), typeText(kind, elem))}
+		Message: fmt.Sprintf("%s is no %s with elements of type %v; it is a %s", describe(h), k.Type(e.String()), reflect.TypeFor[T](), typeText(kind, elem))}
+}
+
+// checkTensor is checkType for tensors with any number of indices.
+func checkTensor[T iface.Go](h *datamgr.Handle) error {
+	if h != nil {
+		if kind, _ := h.Type(); kind.IsTensor() {
+			return checkType[T](h, kind)
+		}
+	}
+	return checkType[T](h, iface.Tensor)
 }
 
 // typeText is the type of a handle of kind k with elements of type e: "Vector[float64]".
 func typeText(k iface.Kind, e iface.Elem) string {
-	names := [...]string{iface.Variable: "Variable", iface.Vector: "Vector", iface.Matrix: "Matrix", iface.Block: "Block", iface.Tensor: "Tensor"}
+	names := [...]string{iface.Variable: "Variable", iface.Vector: "Vector", iface.Matrix: "Matrix", iface.Block: "Block", iface.Tensor: "Tensor",
+		iface.Tensor5: "TensorN", iface.Tensor6: "TensorN", iface.Tensor7: "TensorN", iface.Tensor8: "TensorN"}
 	if int(k) >= len(names) || names[k] == "" {
 		return k.String()
 	}
 	return fmt.Sprintf("%s[%v]", names[k], e.GoType())
 }
 
-// Typed is implemented by Vector, Matrix, Block, Tensor, Variable, Value and Arrays; P is the type itself.
+// Typed is implemented by Vector, Matrix, Block, Tensor, TensorN, Variable, Value and Arrays; P is the type itself.
 type Typed[P any] interface {
 	Data
 	of(h *datamgr.Handle) (P, error)
@@ -571,6 +619,10 @@ func (Block[T]) of(h *datamgr.Handle) (Block[T], error) {
 
 func (Tensor[T]) of(h *datamgr.Handle) (Tensor[T], error) {
 	return Tensor[T]{Handle: h}, checkType[T](h, iface.Tensor)
+}
+
+func (TensorN[T]) of(h *datamgr.Handle) (TensorN[T], error) {
+	return TensorN[T]{Handle: h}, checkTensor[T](h)
 }
 
 func (Variable[T]) of(h *datamgr.Handle) (Variable[T], error) {
@@ -679,6 +731,12 @@ func (x Tensor[T]) Partition(fs ...filter.Filter) (View[Tensor[T]], error) {
 	return partition[Tensor[T]](x.Handle, fs)
 }
 
+// Partition declares a view of x with parts that have as many indices, as by filter.Axis or TilesN; see
+// Vector.Partition.
+func (x TensorN[T]) Partition(fs ...filter.Filter) (View[TensorN[T]], error) {
+	return partition[TensorN[T]](x.Handle, fs)
+}
+
 // Slices declares a view of x with its elements, as by filter.Pick(0); see
 // Vector.Partition.
 func (x Vector[T]) Slices(fs ...filter.Filter) (View[Variable[T]], error) {
@@ -701,6 +759,12 @@ func (x Block[T]) Slices(fs ...filter.Filter) (View[Matrix[T]], error) {
 // Vector.Partition.
 func (x Tensor[T]) Slices(fs ...filter.Filter) (View[Block[T]], error) {
 	return partition[Block[T]](x.Handle, fs)
+}
+
+// Slices declares a view of x, which has more than four indices, with parts that have one less, as by filter.Pick(0);
+// see Vector.Partition.
+func (x TensorN[T]) Slices(fs ...filter.Filter) (View[TensorN[T]], error) {
+	return partition[TensorN[T]](x.Handle, fs)
 }
 
 // Acquired is data that the program holds, until Release; D is how it gets at it. Its
@@ -788,6 +852,11 @@ func (x Tensor[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (
 	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Tensor), func(b *iface.Buffer) Buffer[T] { return Buffer[T]{b: b} })
 }
 
+// Acquire is Vector.Acquire for a tensor.
+func (x TensorN[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[Buffer[T]], error) {
+	return acquire(ctx, j, x.Handle, mode, checkTensor[T](x.Handle), func(b *iface.Buffer) Buffer[T] { return Buffer[T]{b: b} })
+}
+
 // Acquire is Vector.Acquire for a variable.
 func (x Variable[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[*T], error) {
 	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Variable), func(b *iface.Buffer) *T { return (*T)(b.Ptr) })
@@ -815,6 +884,11 @@ func (x Block[T]) Value(ctx context.Context, j *Job) ([]T, error) {
 // Value is Vector.Value for a tensor, with the elements in the order of NewTensor.
 func (x Tensor[T]) Value(ctx context.Context, j *Job) ([]T, error) {
 	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Tensor), elementsOf[T])
+}
+
+// Value is Vector.Value for a tensor, with the elements in the order of NewTensorN.
+func (x TensorN[T]) Value(ctx context.Context, j *Job) ([]T, error) {
+	return valueOf(ctx, j, x.Handle, checkTensor[T](x.Handle), elementsOf[T])
 }
 
 // Value is Vector.Value for a variable.

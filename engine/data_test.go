@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -398,6 +399,69 @@ func TestTensor(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestManyIndices: data with more than four indices is used as a whole and in parts, in place and packed, and nothing
+// between its elements is touched.
+func TestManyIndices(t *testing.T) {
+	add := kernel("add", func(c *TaskContext) error {
+		b := c.Buffer(0)
+		for i := range b.Lines() {
+			for k := range iface.Line[int64](b, i) {
+				iface.Line[int64](b, i)[k] += c.Arg(0).Int()
+			}
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		dims, step []int
+		by         [][]filter.Filter
+	}{
+		{[]int{2, 3, 2, 1, 4}, []int{71, 22, 9, 7}, [][]filter.Filter{
+			{filter.Axis(4, 3, 0)},
+			{filter.TilesN([]int{2, 2, 1, 1, 3}, 0)},
+			{filter.Pick(4)}, // parts are packed
+			{filter.Pick(0), filter.TilesN([]int{3, 1, 1, 2}, 0)},
+			{filter.Pick(1), filter.Pick(1), filter.Pick(2), filter.Pick(1), filter.Pick(0)},
+		}},
+		{[]int{2, 1, 2, 2, 1, 2, 2, 3}, []int{160, 160, 79, 36, 36, 17, 5}, [][]filter.Filter{
+			{filter.Axis(7, 2, 0)},
+			{filter.TilesN([]int{2, 1, 1, 2, 1, 2, 2, 2}, 0)},
+			{filter.Pick(7)},
+			{filter.Pick(3), filter.Pick(5), filter.Pick(0), filter.Pick(0), filter.Axis(2, 2, 0)},
+		}},
+	} {
+		for _, by := range c.by {
+			t.Run(fmt.Sprintf("%d, %s of %d", len(c.dims), by[0].Name(), len(by)), func(t *testing.T) {
+				everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+					home := slices.Repeat([]int64{-1}, 400)
+					want := slices.Clone(home)
+					step := append(slices.Clone(c.step), 1)
+					var each func(k, at int)
+					each = func(k, at int) {
+						if k == len(c.dims) {
+							home[at], want[at] = int64(at), int64(at+1000)
+							return
+						}
+						for i := range c.dims[k] {
+							each(k+1, at+i*step[k])
+						}
+					}
+					each(0, 0)
+					h, err := NewTensorN(rt, home, c.dims, Stride(c.step...))
+					must(t, err)
+					for _, p := range parts(t, rt, h.Handle, by...) {
+						must(t, j.Submit(&TaskSpec{Codelet: add, Operands: ops(iface.RW, p), Args: []iface.Scalar{iface.Int(1000)}}))
+					}
+					must(t, j.Unregister(h.Handle))
+					must(t, j.Wait(context.Background()))
+					if !slices.Equal(home, want) {
+						t.Fatalf("got %v\nwant %v", home, want)
+					}
+				})
+			})
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (o *deviceHome) move(x []int64, back bool) {
 	must(o.t, err)
 	ram := accel.NewHeap("ram", 1<<30)
 	c := accel.Copy{Dst: accel.Place{Mem: o.dev.Memory(), Ptr: o.p}, Src: accel.Place{Mem: ram, Ptr: ptr(x)}, Bytes: int64(8 * o.n),
-		Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+		Count: accel.Counts()}
 	if back {
 		c.Dst, c.Src = c.Src, c.Dst
 	}

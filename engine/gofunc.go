@@ -63,7 +63,7 @@ func (m Mat[T]) param() (goParam, reflect.Type) {
 }
 
 func (b Buffer[T]) param() (goParam, reflect.Type) {
-	all := Kinds(iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor)
+	all := Kinds(denseKinds...)
 	return goParam{FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, classBuffer, 0, nil}, reflect.TypeFor[Buffer[T]]()
 }
 
@@ -547,6 +547,10 @@ func addGoFunc(fn *funcValue) (*Codelet, error) {
 	return c, nil
 }
 
+// denseKinds are the kinds of data with elements, in the order in which messages have them.
+var denseKinds = []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Variable,
+	iface.Tensor5, iface.Tensor6, iface.Tensor7, iface.Tensor8}
+
 // handles lists the types of handles that p takes: "Vector[float64]".
 func (p *goParam) handles() string {
 	if p.object != nil {
@@ -556,8 +560,8 @@ func (p *goParam) handles() string {
 		return goTypeText(iface.Object, p.object)
 	}
 	text := ""
-	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Variable} {
-		if p.Kinds.Has(k) {
+	for _, k := range denseKinds {
+		if p.Kinds.Has(k) && k <= iface.Tensor5 { // tensors of more indices have one type
 			if text != "" {
 				text += " or "
 			}
@@ -570,10 +574,13 @@ func (p *goParam) handles() string {
 // help says what to do about data of kind k with elements of type e for p, which has the
 // type t in Go.
 func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
-	if k >= iface.Object {
+	if k == iface.Object || k == iface.Arrays {
 		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter *T for a Value[T], T for Arrays[T]", t, p.handles())
 	}
-	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]", iface.Tensor: "engine.Buffer[%v]"}[k]
+	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]"}[k]
+	if k.IsTensor() {
+		want = "engine.Buffer[%v]"
+	}
 	if want == "" {
 		return fmt.Sprintf("the parameter, of type %v, takes a %s", t, p.handles())
 	}

@@ -414,7 +414,7 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 				return fail("is data, and the parameter is of type %v: pass a value", c.fn.typ.In(n-1+c.fn.first))
 			default:
 				if k, el := h.Type(); !p.Kinds.Has(k) || el != p.Elem || p.object != objectType(h) {
-					if k >= iface.Object {
+					if k == iface.Object || k == iface.Arrays {
 						return fail("is %s; %s", describe(h), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))
 					}
 					return fail("is %s, a %s; %s", describe(h), typeText(k, el), p.help(c.fn.typ.In(n-1+c.fn.first), k, el))

@@ -154,7 +154,7 @@ type modelTask struct {
 // modelHandle is a box of a datum with some axes dropped.
 type modelHandle struct {
 	desc  iface.Desc
-	lo    [4]int // in the datum
+	lo    [iface.MaxRank]int // in the datum
 	axes  []int
 	dead  bool
 	view  int // that it is part of; -1: the whole
@@ -200,7 +200,7 @@ const lazyValue = 5 // of data with an initialiser only
 func (d *modelDatum) size() int { return len(d.val) }
 
 // index is the place of an element of h in val.
-func (d *modelDatum) index(h *modelHandle, idx [4]int) int {
+func (d *modelDatum) index(h *modelHandle, idx [iface.MaxRank]int) int {
 	at := h.lo
 	for k, a := range h.axes {
 		at[a] += idx[k]
@@ -222,18 +222,13 @@ func (d *modelDatum) cols() int {
 
 // each calls fn for the elements of h, row-major.
 func (d *modelDatum) each(h *modelHandle, fn func(i int)) {
-	n := [4]int{1, 1, 1, 1}
-	for k := range h.axes {
-		n[k] = h.desc.Dim[k]
-	}
-	for i := range n[0] {
-		for j := range n[1] {
-			for k := range n[2] {
-				for l := range n[3] {
-					fn(d.index(h, [4]int{i, j, k, l}))
-				}
-			}
+	for i := range h.desc.Len() {
+		var idx [iface.MaxRank]int
+		for k := len(h.axes) - 1; k >= 0; k-- {
+			idx[k] = i % h.desc.Dim[k]
+			i /= h.desc.Dim[k]
 		}
+		fn(d.index(h, idx))
 	}
 }
 
@@ -521,7 +516,11 @@ func (m *maker) datum() {
 		case 0:
 			d.kind, d.dims = iface.Block, []int{1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(4)}
 		case 1:
-			d.kind, d.dims = iface.Tensor, []int{1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3)}
+			d.dims = []int{1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(3)}
+			for len(d.dims) < iface.MaxRank && r.IntN(2) == 0 {
+				d.dims = append(d.dims, 1+r.IntN(2))
+			}
+			d.kind = iface.KindOf(len(d.dims))
 		}
 		d.ld = d.cols()
 	}
@@ -643,7 +642,7 @@ func (m *maker) filter(d *iface.Desc) (f modelFilter, ok bool) {
 		default:
 			return is("tiles", p, q, 0)
 		}
-	case iface.Block, iface.Tensor:
+	case iface.Block, iface.Tensor, iface.Tensor5, iface.Tensor6, iface.Tensor7, iface.Tensor8:
 		k := r.IntN(int(d.Rank))
 		switch r.IntN(5) {
 		case 0:

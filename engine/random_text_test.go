@@ -194,17 +194,7 @@ func decode(text []byte) (c randomCase, err error) {
 				c.options.Devices = devices(o.Device, o.Units, o.Frail, 0)
 			}
 		case l.Datum != nil:
-			d := &modelDatum{kind: iface.Vector, dims: l.Datum.Dims, ld: l.Datum.LD, home: l.Datum.Home, adds: l.Datum.Adds, initOnly: l.Datum.InitOnly, dup: l.Datum.Dup}
-			switch len(d.dims) {
-			case 0:
-				d.kind = iface.Variable
-			case 2:
-				d.kind = iface.Matrix
-			case 3:
-				d.kind = iface.Block
-			case 4:
-				d.kind = iface.Tensor
-			}
+			d := &modelDatum{kind: iface.KindOf(len(l.Datum.Dims)), dims: l.Datum.Dims, ld: l.Datum.LD, home: l.Datum.Home, adds: l.Datum.Adds, initOnly: l.Datum.InitOnly, dup: l.Datum.Dup}
 			c.data = append(c.data, d)
 		default:
 			k, ok := kinds[l.Step]

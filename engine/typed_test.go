@@ -48,6 +48,19 @@ func TestTypedData(t *testing.T) {
 		a.Data().Line(0, 0, 0)[1] = 120
 		must(t, a.Release())
 		check("part of a tensor", slabs.At(1, 0, 1, 0).Handle, "tensor[i16] 1 x 1 x 1 x 2", got(h.Value(ctx, j))(t), []int16{0, 1, 3, 4, 8, 9, 11, 120})
+		six := got(NewTensorN(rt, slices.Clone(s), []int{1, 2, 1, 2, 1, 2}, Stride(8, 4, 4, 2, 2)))(t)
+		five := got(six.Slices(filter.Pick(0)))(t).Parts[0]
+		check("slice of a tensor with six indices", five.Handle, "tensor[i16, 5] 2 x 1 x 2 x 1 x 2", got(five.Value(ctx, j))(t), []int16{0, 1, 2, 3, 4, 5, 6, 7})
+		check("part of it", got(five.Partition(filter.Axis(4, 2, 0)))(t).Parts[1].Handle, "tensor[i16, 5] 2 x 1 x 2 x 1 x 1", got(six.Value(ctx, j))(t), []int16{0, 1, 2, 3, 4, 5, 6, 7})
+		four := got(five.Slices(filter.Pick(1)))(t).Parts[0]
+		if t4 := got(As[Tensor[int16]](four.Handle))(t); t4.Dims() != [4]int{2, 2, 1, 2} || !slices.Equal(four.Dims(), []int{2, 2, 1, 2}) || (TensorN[int8]{}).Dims() != nil {
+			t.Error("dims")
+		}
+		held := got(six.Acquire(ctx, j, iface.R))(t)
+		if x := held.Data().Line(0, 1, 0, 1, 0); !slices.Equal(x, []int16{6, 7}) {
+			t.Errorf("a line has %v", x)
+		}
+		must(t, held.Release())
 		if h.Dims() != [4]int{2, 1, 2, 2} || (Tensor[int8]{}).Dims() != [4]int{} {
 			t.Error(h.Dims())
 		}
@@ -110,6 +123,11 @@ func TestTypedMistakes(t *testing.T) {
 		{err(NewBlock(rt, make([]float64, 8), 2, 2, 2, Stride(5, 2))), "8 elements, and 9 are needed"},
 		{err(NewTensor(rt, make([]float64, 15), [4]int{2, 2, 2, 2})), "15 elements, and 16 are needed"},
 		{err(NewTensor(rt, make([]float64, 16), [4]int{2, 2, 2, 2}, Stride(7, 4, 2))), "cannot lie 7 elements apart"},
+		{err(NewTensorN(rt, make([]float64, 8), []int{2, 2, 2})), "3 sizes, and a tensor has 4 to 8"},
+		{err(MakeTensorN[float64](rt, make([]int, 9))), "9 sizes, and a tensor has 4 to 8"},
+		{err(MakeTensorN[float64](rt, []int{1, 1, 1, 1, 1 << 31})), "size 2147483648 of data with 5 indices; with more than 4 indices a size can be up to 2147483647"},
+		{err(TensorN[float32]{Handle: m.Handle}.Acquire(ctx, j, iface.R)), "it is a Matrix[float32]"},
+		{err(As[Tensor[float64]](got(MakeTensorN[float64](rt, []int{1, 1, 1, 1, 1}))(t).Handle)), "is no tensor[f64] with elements of type float64; it is a TensorN[float64]"},
 		{err(Tensor[float32]{Handle: m.Handle}.Acquire(ctx, j, iface.R)), "it is a Matrix[float32]"},
 		{err(NewVector(rt, make([]float64, 8), Stride(2))), "a vector has no distance between rows"},
 		{err(MakeMatrix[float64](rt, 2, 2, Stride(2))), "Stride is for memory of the program"},

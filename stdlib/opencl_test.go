@@ -355,7 +355,7 @@ func (r *rig) run(f cl.Kernel, args []iface.Scalar) [][]byte {
 	var places []accel.Place
 	copied := func(dst, src accel.Place, n int) {
 		r.Helper()
-		c := accel.Copy{Dst: dst, Src: src, Bytes: int64(n), Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+		c := accel.Copy{Dst: dst, Src: src, Bytes: int64(n), Count: accel.Counts()}
 		if err := r.s.Copy(&c); err != nil {
 			r.Fatal(err)
 		}

@@ -215,7 +215,7 @@ func fill(b []byte, rng *rand.Rand) {
 
 // row is the description of a copy of n bytes.
 func row(dst, src accel.Place, n int64) *accel.Copy {
-	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: accel.Counts()}
 }
 
 // begin begins a copy.

@@ -214,7 +214,7 @@ func (s *stream) Copy(c *accel.Copy) error {
 	b.Dst.Mem, b.Src.Mem = below(b.Dst.Mem), below(b.Src.Mem)
 	switch s.d.fault {
 	case "the last axis is not copied":
-		b.Count[3] = min(b.Count[3], 1)
+		b.Count[len(b.Count)-1] = min(b.Count[len(b.Count)-1], 1)
 	case "steps of the source are those of the destination":
 		b.SrcStep = b.DstStep
 		if b.Src.Mem != nil && b.Src.Mem.Host() {

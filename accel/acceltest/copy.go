@@ -58,7 +58,11 @@ func (k *kit) shape(c *accel.Copy, step *[accel.MaxCounts]int64) (offset, extent
 
 // model carries out c between two slices.
 func model(c *accel.Copy, dst, src []byte) {
-	for i := range c.Count[0] * c.Count[1] * c.Count[2] * c.Count[3] {
+	rows := int64(1)
+	for _, n := range c.Count {
+		rows *= n
+	}
+	for i := range rows {
 		var to, from int64
 		for a := accel.MaxCounts - 1; a >= 0; a-- {
 			if n := i % c.Count[a]; n > 0 {
@@ -71,7 +75,7 @@ func model(c *accel.Copy, dst, src []byte) {
 	}
 }
 
-// copies makes copies of 0 to 4 counts, of short, long and odd rows, in every
+// copies makes copies of 0 to 8 counts, of short, long and odd rows, in every
 // direction.
 func (k *kit) copies() {
 	k.each(func(d accel.Device) {
@@ -90,9 +94,12 @@ func (k *kit) copies() {
 func (k *kit) copyOnce(w direction, axes int, bytes int64, s, from, to accel.Stream) {
 	k.Helper()
 	base, mark := k.main, len(k.used)
-	c := &accel.Copy{Bytes: bytes, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	c := &accel.Copy{Bytes: bytes, Count: accel.Counts()}
 	for _, a := range k.rng.Perm(accel.MaxCounts)[:axes] {
-		c.Count[a] = 2 + k.rng.Int64N(3)
+		c.Count[a] = 2
+		if axes <= 4 { // else there are rows enough
+			c.Count[a] += k.rng.Int64N(3)
+		}
 	}
 	so, sn := k.shape(c, &c.SrcStep)
 	do, dn := k.shape(c, &c.DstStep)

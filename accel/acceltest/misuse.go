@@ -10,7 +10,7 @@ func (k *kit) misuse() {
 		s := k.stream(d)
 		h, b := k.filled(100), k.alloc(d.Memory(), 100)
 		bad := map[string]*accel.Copy{
-			"no memory":        {Bytes: 8, Count: [accel.MaxCounts]int64{1, 1, 1, 1}},
+			"no memory":        {Bytes: 8, Count: accel.Counts()},
 			"no source":        row(b.Place, accel.Place{}, 8),
 			"no destination":   row(accel.Place{}, b.Place, 8),
 			"rows of -1 bytes": row(b.Place, h.Place, -1),
@@ -21,7 +21,7 @@ func (k *kit) misuse() {
 			bad["-1 rows of axis "+string(rune('0'+a))] = c
 		}
 		over := row(b.Place, h.Place, 1<<32)
-		over.Count = [accel.MaxCounts]int64{1 << 32, 1 << 32, 1, 1}
+		over.Count = accel.Counts(1<<32, 1<<32)
 		bad["a total that overflows"] = over
 		if !d.Memory().Host() {
 			bad["from main memory to main memory"] = row(h.at(50), h.Place, 8)

@@ -127,7 +127,7 @@ func once(s accel.Stream, places [2]accel.Place, n int64) (time.Duration, error)
 		return 0, err
 	}
 	start := time.Now()
-	if err := s.Copy(&accel.Copy{Dst: places[1], Src: places[0], Bytes: n, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}); err != nil {
+	if err := s.Copy(&accel.Copy{Dst: places[1], Src: places[0], Bytes: n, Count: accel.Counts()}); err != nil {
 		return 0, err
 	}
 	after, err := s.Record()

@@ -88,18 +88,22 @@ static CUresult sp_copy_peer(const sp_box *b, uintptr_t dst_ctx, uintptr_t src_c
 typedef struct {
 	uint64_t dst, src;
 	size_t bytes;
-	int64_t count[4], dst_step[4], src_step[4];
+	int axes;
+	int64_t count[8], dst_step[8], src_step[8]; // accel.MaxCounts
 } sp_rows;
+
+static void copy_axis(const sp_rows *r, int k, char *dst, const char *src) {
+	if (k < 0) {
+		memcpy(dst, src, r->bytes);
+		return;
+	}
+	for (int64_t i = 0; i < r->count[k]; i++)
+		copy_axis(r, k - 1, dst + i * r->dst_step[k], src + i * r->src_step[k]);
+}
 
 static void run_rows(void *p) {
 	sp_rows *r = p;
-	for (int64_t a = 0; a < r->count[3]; a++)
-		for (int64_t b = 0; b < r->count[2]; b++)
-			for (int64_t c = 0; c < r->count[1]; c++)
-				for (int64_t d = 0; d < r->count[0]; d++)
-					memcpy((char *)r->dst + a * r->dst_step[3] + b * r->dst_step[2] + c * r->dst_step[1] + d * r->dst_step[0],
-					       (const char *)r->src + a * r->src_step[3] + b * r->src_step[2] + c * r->src_step[1] + d * r->src_step[0],
-					       r->bytes);
+	copy_axis(r, r->axes - 1, (char *)r->dst, (const char *)r->src);
 	free(r);
 }
 
@@ -191,7 +195,7 @@ func copyBox(s cu.Stream, dst, src side, b *box) error {
 
 // copyRows begins a copy within main memory on a stream.
 func copyRows(s cu.Stream, dst, src uint64, r *rows) error {
-	c := C.sp_rows{dst: C.uint64_t(dst), src: C.uint64_t(src), bytes: C.size_t(r.bytes), count: [4]C.int64_t{1, 1, 1, 1}}
+	c := C.sp_rows{dst: C.uint64_t(dst), src: C.uint64_t(src), bytes: C.size_t(r.bytes), axes: C.int(r.n)}
 	for i, a := range r.axes[:r.n] {
 		c.count[i], c.dst_step[i], c.src_step[i] = C.int64_t(a.count), C.int64_t(a.dst), C.int64_t(a.src)
 	}

@@ -61,7 +61,7 @@ func TestDevices(t *testing.T) {
 }
 
 func row(dst, src accel.Place, n int64) *accel.Copy {
-	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: accel.Counts()}
 }
 
 var ram = accel.NewHeap("ram", 1<<40)

@@ -72,7 +72,7 @@ func (s *Stream) ask(kernel string, fn func(answer unsafe.Pointer) error) (int64
 	}
 	n := new(int64)
 	err := s.Copy(&accel.Copy{Dst: accel.Place{Mem: answers, Ptr: unsafe.Pointer(n)}, Src: accel.Place{Mem: s.dev.mem, Ptr: s.answer.ptr},
-		Bytes: 8, Count: [accel.MaxCounts]int64{1, 1, 1, 1}})
+		Bytes: 8, Count: accel.Counts()})
 	if e := s.Sync(); err == nil {
 		err = e
 	}

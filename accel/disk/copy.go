@@ -48,19 +48,9 @@ func (m *memory) copy(c *accel.Copy) error {
 		return fail(err)
 	}
 	dst, src := m.side(c.Dst), m.side(c.Src)
-	n := &c.Count
-	for a := range n[0] {
-		for b := range n[1] {
-			for e := range n[2] {
-				for f := range n[3] {
-					d := unsafe.Add(c.Dst.Ptr, a*c.DstStep[0]+b*c.DstStep[1]+e*c.DstStep[2]+f*c.DstStep[3])
-					s := unsafe.Add(c.Src.Ptr, a*c.SrcStep[0]+b*c.SrcStep[1]+e*c.SrcStep[2]+f*c.SrcStep[3])
-					if err := row(dst, src, d, s, c.Bytes); err != nil {
-						return fail(err)
-					}
-				}
-			}
-		}
+	err := c.EachRow(func(to, from unsafe.Pointer) error { return row(dst, src, to, from, c.Bytes) })
+	if err != nil {
+		return fail(err)
 	}
 	if src.origin != nil {
 		if err := src.origin.Changed(); err != nil {

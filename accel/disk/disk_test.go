@@ -109,8 +109,8 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Memory().Free(p, 100)
-	there := &accel.Copy{Dst: accel.Place{Mem: d.Memory(), Ptr: p}, Src: accel.Place{Mem: main, Ptr: unsafe.Pointer(&h[0])}, Bytes: 100, Count: [4]int64{1, 1, 1, 1}}
-	back := &accel.Copy{Dst: there.Src, Src: there.Dst, Bytes: 100, Count: [4]int64{1, 1, 1, 1}}
+	there := &accel.Copy{Dst: accel.Place{Mem: d.Memory(), Ptr: p}, Src: accel.Place{Mem: main, Ptr: unsafe.Pointer(&h[0])}, Bytes: 100, Count: accel.Counts()}
+	back := &accel.Copy{Dst: there.Src, Src: there.Dst, Bytes: 100, Count: accel.Counts()}
 	for _, c := range []struct {
 		how  int32
 		copy *accel.Copy
@@ -293,8 +293,8 @@ func work(t *testing.T, d *Device) {
 	defer d.Memory().Free(p, n)
 	at := accel.Place{Mem: d.Memory(), Ptr: p}
 	for _, c := range []*accel.Copy{
-		{Dst: at, Src: accel.Place{Mem: main, Ptr: unsafe.Pointer(&in[0])}, Bytes: n, Count: [4]int64{1, 1, 1, 1}},
-		{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&out[0])}, Src: at, Bytes: n, Count: [4]int64{1, 1, 1, 1}},
+		{Dst: at, Src: accel.Place{Mem: main, Ptr: unsafe.Pointer(&in[0])}, Bytes: n, Count: accel.Counts()},
+		{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&out[0])}, Src: at, Bytes: n, Count: accel.Counts()},
 	} {
 		if err := s.Copy(c); err != nil {
 			t.Fatal(err)
@@ -427,7 +427,7 @@ func useStrip(d *Device, main accel.Memory, p unsafe.Pointer, want []byte, k, of
 		bytesOf := 1 + r.IntN(line-from)
 		b := make([]byte, n*bytesOf)
 		at := unsafe.Add(p, first*line+from)
-		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: at}, Bytes: int64(bytesOf), Count: [4]int64{int64(n), 1, 1, 1}}
+		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: at}, Bytes: int64(bytesOf), Count: accel.Counts(int64(n))}
 		c.DstStep[0], c.SrcStep[0] = int64(bytesOf), int64(of*line)
 		write := r.IntN(2) == 0
 		if write {
@@ -467,7 +467,7 @@ func TestSourceThatFails(t *testing.T) {
 	defer s.Close()
 	b := make([]byte, 100)
 	move := func(at int, write bool) error {
-		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: unsafe.Add(p, at)}, Bytes: 100, Count: [4]int64{1, 1, 1, 1}}
+		c := accel.Copy{Dst: accel.Place{Mem: main, Ptr: unsafe.Pointer(&b[0])}, Src: accel.Place{Mem: d.mem, Ptr: unsafe.Add(p, at)}, Bytes: 100, Count: accel.Counts()}
 		if write {
 			c.Dst, c.Src = c.Src, c.Dst
 		}

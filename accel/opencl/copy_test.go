@@ -20,7 +20,7 @@ func must(t testing.TB, err error) {
 
 // flat is a copy of bytes without steps.
 func flat(dst, src accel.Place, n int) *accel.Copy {
-	return &accel.Copy{Dst: dst, Src: src, Bytes: int64(n), Count: [4]int64{1, 1, 1, 1}}
+	return &accel.Copy{Dst: dst, Src: src, Bytes: int64(n), Count: accel.Counts()}
 }
 
 // alloc takes memory of a device until the test ends.
@@ -58,7 +58,7 @@ func random(r *rand.Rand, n int) []byte {
 
 // strided makes steps for counts in some order of axes, with gaps, some of them
 // negative, and returns the bytes that they span and the offset of row 0.
-func strided(r *rand.Rand, row int64, count [4]int64) (step [4]int64, span, zero int64) {
+func strided(r *rand.Rand, row int64, count [accel.MaxCounts]int64) (step [accel.MaxCounts]int64, span, zero int64) {
 	span = row
 	for _, i := range r.Perm(4) {
 		if count[i] == 1 {
@@ -137,20 +137,20 @@ func TestPlanOneCommand(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		bytes    int64
-		count    [4]int64
-		dst, src [4]int64
+		count    [accel.MaxCounts]int64
+		dst, src [accel.MaxCounts]int64
 		want     int
 	}{
-		{"a row", 8, [4]int64{1, 1, 1, 1}, [4]int64{}, [4]int64{}, 1},
-		{"adjacent rows", 8, [4]int64{4, 5, 1, 1}, [4]int64{40, 8}, [4]int64{40, 8}, 1},
-		{"a tile", 32, [4]int64{16, 1, 1, 1}, [4]int64{32}, [4]int64{800}, 1},
-		{"a column", 8, [4]int64{100, 1, 1, 1}, [4]int64{8}, [4]int64{800}, 1},
-		{"a block", 32, [4]int64{4, 16, 1, 1}, [4]int64{512, 32}, [4]int64{80000, 800}, 1},
-		{"a block, axes the other way", 32, [4]int64{16, 4, 1, 1}, [4]int64{32, 512}, [4]int64{800, 80000}, 1},
-		{"upside down", 32, [4]int64{16, 1, 1, 1}, [4]int64{-32}, [4]int64{-800}, 1},
-		{"turned over", 32, [4]int64{16, 1, 1, 1}, [4]int64{32}, [4]int64{-800}, 16},
-		{"four axes", 8, [4]int64{3, 4, 5, 1}, [4]int64{1600, 320, 16}, [4]int64{8000, 800, 16}, 3},
-		{"nothing", 8, [4]int64{3, 0, 5, 1}, [4]int64{1600, 320, 16}, [4]int64{8000, 800, 16}, 0},
+		{"a row", 8, accel.Counts(), [accel.MaxCounts]int64{}, [accel.MaxCounts]int64{}, 1},
+		{"adjacent rows", 8, accel.Counts(4, 5), [accel.MaxCounts]int64{40, 8}, [accel.MaxCounts]int64{40, 8}, 1},
+		{"a tile", 32, accel.Counts(16), [accel.MaxCounts]int64{32}, [accel.MaxCounts]int64{800}, 1},
+		{"a column", 8, accel.Counts(100), [accel.MaxCounts]int64{8}, [accel.MaxCounts]int64{800}, 1},
+		{"a block", 32, accel.Counts(4, 16), [accel.MaxCounts]int64{512, 32}, [accel.MaxCounts]int64{80000, 800}, 1},
+		{"a block, axes the other way", 32, accel.Counts(16, 4), [accel.MaxCounts]int64{32, 512}, [accel.MaxCounts]int64{800, 80000}, 1},
+		{"upside down", 32, accel.Counts(16), [accel.MaxCounts]int64{-32}, [accel.MaxCounts]int64{-800}, 1},
+		{"turned over", 32, accel.Counts(16), [accel.MaxCounts]int64{32}, [accel.MaxCounts]int64{-800}, 16},
+		{"four axes", 8, accel.Counts(3, 4, 5), [accel.MaxCounts]int64{1600, 320, 16}, [accel.MaxCounts]int64{8000, 800, 16}, 3},
+		{"nothing", 8, accel.Counts(3, 0, 5), [accel.MaxCounts]int64{1600, 320, 16}, [accel.MaxCounts]int64{8000, 800, 16}, 0},
 	} {
 		n := 0
 		must(t, plan(&accel.Copy{Bytes: c.bytes, Count: c.count, DstStep: c.dst, SrcStep: c.src}, false, func(*rect) error { n++; return nil }))

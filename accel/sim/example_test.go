@@ -37,7 +37,7 @@ func Example() {
 	}
 	defer s.Close()
 	err = s.Copy(&accel.Copy{Dst: accel.Place{Mem: d.Memory(), Ptr: to}, Src: accel.Place{Mem: ram, Ptr: from},
-		Bytes: 1000, Count: [accel.MaxCounts]int64{1, 1, 1, 1}})
+		Bytes: 1000, Count: accel.Counts()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func ram(n int, value byte) (accel.Place, []byte) {
 }
 
 func row(dst, src accel.Place, n int64) *accel.Copy {
-	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: accel.Counts()}
 }
 
 // A late copy is not seen before a wait for it, however much time passes.

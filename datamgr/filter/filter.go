@@ -92,6 +92,12 @@ func Whole(d iface.Desc) Part {
 	return p
 }
 
+// whole makes p all of data with the sizes shape, but that it does not have the axis drop.
+func (p *Part) whole(shape []int, drop int) {
+	*p = Part{Drop: drop}
+	copy(p.Hi[:], shape)
+}
+
 // Desc returns the description of part p of data described by parent: sizes,
 // place in the root, and for a dropped axis the kind one rank lower.
 func (p *Part) Desc(parent iface.Desc) iface.Desc {

@@ -78,10 +78,10 @@ func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e != nil {
 		return nil, nil, e
 	}
-	whole := Whole(parent)
+	shape := parent.Shape()
 	return []int{n}, func(i int, p *Part) {
 		s := at(i)
-		*p = whole
+		p.whole(shape, -1)
 		p.Lo[f.axis], p.Hi[f.axis] = s.lo, s.hi
 	}, nil
 }
@@ -107,7 +107,8 @@ func unitOf(d *iface.Desc, axis int) string {
 
 var plural = map[iface.Kind]string{
 	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
-	iface.Block: "blocks", iface.Tensor: "tensors",
+	iface.Block: "blocks", iface.Tensor: "tensors", iface.Tensor5: "tensors of 5 indices", iface.Tensor6: "tensors of 6 indices",
+	iface.Tensor7: "tensors of 7 indices", iface.Tensor8: "tensors of 8 indices",
 }
 
 // wantRank reports that parent has not rank indices, or none if rank is 0.
@@ -150,7 +151,7 @@ func (f *tiles) Name() string { return "tiles" }
 func (f *tiles) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
 
 // countNames are the names of the numbers of parts along each axis.
-var countNames = [iface.MaxRank]string{"p", "q", "r", "s"}
+var countNames = [iface.MaxRank]string{"p", "q", "r", "s", "t", "u", "v", "w"}
 
 func (f *tiles) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	rank := len(f.cuts)
@@ -324,7 +325,7 @@ func (w *within) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 // Pick: slices of one axis, one rank lower.
 
 // Pick makes one part of every index along axis k: part i is the slice at
-// index i. Parts of a tensor are blocks, parts of a block matrices, parts of a matrix
+// index i. Parts of a tensor have an index less, those of one with four are blocks, parts of a block matrices, parts of a matrix
 // vectors, parts of a vector variables.
 func Pick(axis int) Filter { return &pick{axis: axis, all: true} }
 
@@ -371,10 +372,9 @@ func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 		return nil, nil, fail(TooManyParts, "pick", "range", "elements", b-a, MaxParts,
 			"`pick` makes at most %d parts, and got %d", MaxParts, b-a)
 	}
-	whole := Whole(parent)
-	whole.Drop = f.axis
+	shape := parent.Shape()
 	return []int{b - a}, func(i int, p *Part) {
-		*p = whole
+		p.whole(shape, f.axis)
 		p.Lo[f.axis], p.Hi[f.axis] = a+i, a+i+1
 	}, nil
 }
@@ -546,9 +546,9 @@ func (f *nonzeros) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 		}
 		bounds[k] = min(max(row, bounds[k-1]+1), rows-(n-k))
 	}
-	whole := Whole(parent)
+	shape := parent.Shape()
 	return []int{n}, func(i int, p *Part) {
-		*p = whole
+		p.whole(shape, -1)
 		p.Lo[f.axis], p.Hi[f.axis] = bounds[i], bounds[i+1]
 	}, nil
 }

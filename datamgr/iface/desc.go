@@ -7,8 +7,8 @@ import (
 )
 
 // MaxRank is the largest number of indices that data can have. It is a
-// constant so that shapes are plain values: no allocation for a handle.
-const MaxRank = 4
+// constant so that descriptions are plain values. Handles do not keep one.
+const MaxRank = 8
 
 // Kind is a kind of data: what StarPU calls a data interface.
 type Kind uint8
@@ -24,16 +24,43 @@ const (
 	Tensor // four indices
 	Object // a value of a Go type, which has no elements to look at
 	Arrays // several arrays in one piece of memory, which its elements are the bytes of
+	// tensors with more than four indices; see KindOf
+	Tensor5
+	Tensor6
+	Tensor7
+	Tensor8
 )
 
-var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor", "object", "arrays"}
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block", "tensor", "object", "arrays",
+	"tensor of 5 indices", "tensor of 6 indices", "tensor of 7 indices", "tensor of 8 indices"}
 
-// String returns the name of k in the language.
+// String returns the name of k in the language: "matrix". That of a tensor with more than four indices says how
+// many it has, "tensor of 5 indices"; see Word and Type.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
 	}
 	return "kind?"
+}
+
+// Word returns the word for k in the language, which tensors of all ranks share.
+func (k Kind) Word() string {
+	if k.IsTensor() {
+		return "tensor"
+	}
+	return k.String()
+}
+
+// IsTensor reports whether k is a kind of tensors: data with four indices or more.
+func (k Kind) IsTensor() bool { return k == Tensor || k >= Tensor5 && k <= Tensor8 }
+
+// Type writes the type of data of kind k with elements elem in the language: "matrix[f64]", "tensor[f64]" for four
+// indices, "tensor[f64, 5]" for five.
+func (k Kind) Type(elem string) string {
+	if k >= Tensor5 && k <= Tensor8 {
+		return fmt.Sprintf("tensor[%s, %d]", elem, k.Rank())
+	}
+	return k.String() + "[" + elem + "]"
 }
 
 // Rank returns the number of indices of data of kind k.
@@ -47,6 +74,8 @@ func (k Kind) Rank() int {
 		return 3
 	case Tensor:
 		return 4
+	case Tensor5, Tensor6, Tensor7, Tensor8:
+		return 5 + int(k-Tensor5)
 	}
 	return 0
 }
@@ -60,15 +89,16 @@ func (k Kind) Sizes() []string {
 		return []string{"rows", "cols"}
 	case Block:
 		return []string{"nx", "ny", "nz"}
-	case Tensor:
-		return []string{"n0", "n1", "n2", "n3"}
+	}
+	if k.IsTensor() {
+		return []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}[:k.Rank()]
 	}
 	return nil
 }
 
 // KindOf returns the kind of data with rank indices, from 0 to MaxRank.
 func KindOf(rank int) Kind {
-	return [...]Kind{Variable, Vector, Matrix, Block, Tensor}[rank]
+	return [...]Kind{Variable, Vector, Matrix, Block, Tensor, Tensor5, Tensor6, Tensor7, Tensor8}[rank]
 }
 
 // Desc describes the data of one handle: kind, element type, sizes, and where
@@ -128,15 +158,15 @@ func (d *Desc) String() string {
 	case Arrays:
 		return fmt.Sprintf("arrays of %d bytes", d.Dim[0])
 	case Variable:
-		return fmt.Sprintf("variable[%v]", d.Elem)
+		return d.Kind.Type(d.Elem.String())
 	case Vector:
-		return fmt.Sprintf("vector[%v] of %d", d.Elem, d.Dim[0])
+		return fmt.Sprintf("%s of %d", d.Kind.Type(d.Elem.String()), d.Dim[0])
 	}
 	var s []string
 	for _, n := range d.Dim[:d.Rank] {
 		s = append(s, fmt.Sprint(n))
 	}
-	return fmt.Sprintf("%v[%v] %s", d.Kind, d.Elem, strings.Join(s, " x "))
+	return d.Kind.Type(d.Elem.String()) + " " + strings.Join(s, " x ")
 }
 
 // Buffer is an operand as a kernel gets it: a description and the address of element 0.

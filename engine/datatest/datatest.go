@@ -54,7 +54,7 @@ type Kind struct {
 // Dense returns the kind of data with elements of type e and sizes dims(n), one for each index.
 func Dense(e iface.Elem, dims func(n int) []int) Kind {
 	kind := iface.KindOf(len(dims(1)))
-	k := Kind{Name: fmt.Sprintf("%v[%v]", kind, e), SameTimes: kind == iface.Variable,
+	k := Kind{Name: kind.Type(e.String()), SameTimes: kind == iface.Variable,
 		Register: func(rt *engine.Runtime, n int) (*datamgr.Handle, error) {
 			return rt.Register(engine.DataSpec{Kind: kind, Elem: e, Dims: dims(n)})
 		}}

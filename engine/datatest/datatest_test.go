@@ -28,6 +28,8 @@ func kinds() (all []datatest.Kind) {
 			func(n int) []int { return []int{n, 5} },
 			func(n int) []int { return []int{2, n, 3} },
 			func(n int) []int { return []int{2, 3, n, 2} },
+			func(n int) []int { return []int{2, 1, 3, n, 2} },
+			func(n int) []int { return []int{n, 2, 1, 2, 1, 2, 1, 3} },
 		} {
 			all = append(all, datatest.Dense(e, dims))
 		}

@@ -173,7 +173,7 @@ func spansOf(c Context) (spans []span) {
 // copyOf describes the copy of b's elements between here and there.
 func copyOf(b *iface.Buffer, here, there accel.Place, back bool) accel.Copy {
 	size := int64(b.Elem.Size())
-	k := accel.Copy{Dst: here, Src: there, Bytes: size, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	k := accel.Copy{Dst: here, Src: there, Bytes: size, Count: accel.Counts()}
 	if back {
 		k.Dst, k.Src = there, here
 	}

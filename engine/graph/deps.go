@@ -98,7 +98,7 @@ func (g *Graph) cut(b *Bounds) (sizes []int64, ok bool) {
 	}
 	for d := int32(0); int(d) < len(byDatum); d++ {
 		hs := byDatum[d]
-		var at [iface.MaxRank][]int // where the axes are cut
+		at := make([][]int, len(g.Handles[hs[0]].Lo)) // where the axes are cut
 		for k := range at {
 			for _, i := range hs {
 				at[k] = append(at[k], g.Handles[i].Lo[k], g.Handles[i].Hi[k])
@@ -125,7 +125,7 @@ func (g *Graph) cut(b *Bounds) (sizes []int64, ok bool) {
 			sizes = append(sizes, most)
 			continue
 		}
-		var n [iface.MaxRank]int
+		n := make([]int, len(at))
 		for k := range n {
 			n[k] = max(1, len(at[k])-1)
 		}
@@ -144,9 +144,9 @@ func (g *Graph) cut(b *Bounds) (sizes []int64, ok bool) {
 			}
 			sizes = append(sizes, bytes)
 		}
+		lo, hi := make([]int, len(n)), make([]int, len(n))
 		for _, i := range hs {
 			h := &g.Handles[i]
-			var lo, hi [iface.MaxRank]int
 			for k := range n {
 				lo[k], _ = slices.BinarySearch(at[k], h.Lo[k])
 				hi[k], _ = slices.BinarySearch(at[k], h.Hi[k])

@@ -71,9 +71,9 @@ type Handle struct {
 	Type   string // "matrix[f64] 64 x 64"
 	Datum  int32  // handles with the same are parts of one datum
 	Bytes  int64
-	Lo, Hi [iface.MaxRank]int // its place in the datum
-	Elem   int64              // bytes of an element
-	Home   bool               // it has a value from the beginning
+	Lo, Hi []int // its place in the datum, for each axis of that
+	Elem   int64 // bytes of an element
+	Home   bool  // it has a value from the beginning
 	cells  []int32
 }
 

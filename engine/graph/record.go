@@ -200,7 +200,10 @@ func (r *Recorder) handle(h *datamgr.Handle) int32 {
 	d := h.Desc()
 	i = int32(len(r.g.Handles))
 	x := Handle{Type: d.String(), Datum: datum, Bytes: d.Bytes(), Elem: int64(d.Elem.Size()), Home: h.Home()}
-	x.Lo, x.Hi = h.Place()
+	all := h.Root().Desc()
+	lo, hi := h.Place()
+	x.Lo = append(append(make([]int, 0, 2*all.Rank), lo[:all.Rank]...), hi[:all.Rank]...)
+	x.Lo, x.Hi = x.Lo[:all.Rank:all.Rank], x.Lo[all.Rank:]
 	r.handles[h] = i
 	r.g.Handles = append(r.g.Handles, x)
 	r.g.Handles[i].Name = r.partName(h)

@@ -212,7 +212,8 @@ func TestFilters(t *testing.T) {
 // data are data of each rank that has an index.
 func data() (all []iface.Desc) {
 	for rank := 1; rank <= iface.MaxRank; rank++ {
-		for _, sizes := range [][]int{{0, 2, 3, 1}, {1, 1, 1, 1}, {2, 3, 1, 2}, {7, 5, 3, 2}, {13, 0, 2, 2}, {2, 13, 5, 3}} {
+		for _, sizes := range [][]int{{0, 2, 3, 1, 1, 2, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 1, 2, 1, 1, 2, 3},
+			{7, 5, 3, 2, 2, 1, 2, 1}, {13, 0, 2, 2, 1, 1, 1, 1}, {2, 13, 5, 3, 1, 2, 1, 1}} {
 			d := iface.Desc{Kind: iface.KindOf(rank), Elem: iface.F64, Rank: int8(rank)}
 			copy(d.Dim[:rank], sizes)
 			all = append(all, d)

@@ -166,7 +166,7 @@ var ram = accel.NewHeap("ram", 0)
 func (l *launcher) Read(from uint64, to []uint64) error {
 	c := accel.Copy{Dst: accel.Place{Mem: ram, Ptr: unsafe.Pointer(&to[0])},
 		Src:   accel.Place{Mem: l.stream.Device().Memory(), Ptr: *(*unsafe.Pointer)(unsafe.Pointer(&from))},
-		Bytes: int64(8 * len(to)), Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+		Bytes: int64(8 * len(to)), Count: accel.Counts()}
 	err := l.stream.Copy(&c)
 	if e := l.stream.Sync(); err == nil {
 		err = e
