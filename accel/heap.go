@@ -44,13 +44,43 @@ func (m *Heap) Alloc(bytes int64) (unsafe.Pointer, error) {
 	}
 	m.Keep()
 	huge := bytes >= hugeBlock && m.Allocated() >= hugeFrom
-	block := make([]byte, max(bytes, 1)+align-1)
-	p := unsafe.Pointer(unsafe.SliceData(block))
-	p = unsafe.Add(p, -uintptr(p)&(align-1))
+	p := aligned(bytes)
 	if huge {
 		m.hugePages(uintptr(p), uintptr(bytes))
 	}
 	return p, nil
+}
+
+// aligned returns zeroed memory of the Go heap.
+func aligned(bytes int64) unsafe.Pointer {
+	block := make([]byte, max(bytes, 1)+align-1)
+	p := unsafe.Pointer(unsafe.SliceData(block))
+	return unsafe.Add(p, -uintptr(p)&(align-1))
+}
+
+// NewSlice returns n zeros of a type without pointers, aligned as Memory.Alloc aligns, which a [Heap] adopts.
+// Many of them lie in huge pages: touching 80 MB for the first time takes 10 ms instead of 150.
+func NewSlice[T any](n int) []T {
+	bytes := int64(n) * int64(unsafe.Sizeof(*new(T)))
+	p := aligned(bytes)
+	if bytes >= hugeFrom {
+		low, high := uintptr(p)&^(hugePage-1), (uintptr(p)+uintptr(bytes)+hugePage-1)&^(hugePage-1)
+		adviseHuge(low, high-low)
+	}
+	return unsafe.Slice((*T)(p), n)
+}
+
+// Adopt makes memory of the Go heap memory of m, as if Alloc had returned it: aligned, and of that many bytes. It
+// returns an error if m has not as much left, and false if p is not aligned.
+func (m *Heap) Adopt(p unsafe.Pointer, bytes int64) (bool, error) {
+	if uintptr(p)&(align-1) != 0 {
+		return false, nil
+	}
+	if err := m.Reserve(bytes); err != nil {
+		return false, err
+	}
+	m.Keep()
+	return true, nil
 }
 
 // hugePages asks for huge pages for the block at p, which was not touched yet. The pages

@@ -271,6 +271,24 @@ func (d *Datum) allocateLocked() error {
 	return nil
 }
 
+// adopter is main memory that takes memory of the program: accel.Heap.
+type adopter interface {
+	Adopt(p unsafe.Pointer, bytes int64) (bool, error)
+}
+
+// adopt makes p the main instance and reports true, unless p is nil or must not be main memory.
+func (d *Datum) adopt(p unsafe.Pointer) (bool, error) {
+	mem, ok := d.reg.nodes[0].mem.(adopter)
+	if !ok || p == nil || d.spills() || d.object != nil || d.content.Load() != nil || d.span() != d.size() {
+		return false, nil
+	}
+	ok, err := mem.Adopt(p, d.span())
+	if ok {
+		d.mainAt(d.reg.nodes[0], p, d.span())
+	}
+	return ok, err
+}
+
 // mainAt makes memory of n the main instance.
 func (d *Datum) mainAt(n *node, p unsafe.Pointer, bytes int64) {
 	d.main.Store(&instance{d: d, node: n, box: d.box, ptr: p, stride: d.stride, bytes: bytes})

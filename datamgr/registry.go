@@ -124,6 +124,9 @@ type Spec struct {
 	// fill: elements are read from the source when they are first needed. The data then owns the
 	// source, and closes it when it is unregistered. A nil Source has no bytes.
 	Source func() accel.Source
+	// Content is memory of the Go heap that has the elements, row by row, and that the program no longer uses, or nil.
+	// RegisterFilled makes it the memory of the data if it can, and calls fill if not.
+	Content unsafe.Pointer
 	// NoCache gives the memory of copies on devices back to the device as soon as they are evicted; memory of other
 	// data is kept for copies of the same size, as a driver takes long to allocate.
 	NoCache bool
@@ -312,14 +315,18 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 		}
 	}()
 	lazy, err := d.begin(s)
+	adopted := false
 	if err == nil && !lazy {
+		adopted, err = d.adopt(s.Content)
+	}
+	if err == nil && !lazy && !adopted {
 		err = d.allocate()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if lazy {
-		// it is filled when it is used
+	if lazy || adopted {
+		// it is filled when it is used, or was before
 	} else if d.spills() && d.len() > 0 {
 		err = d.fillAside(fill, s.InParts)
 	} else {

@@ -56,6 +56,61 @@ func TestRegisteredTwice(t *testing.T) {
 
 // TestLookup: data is found by the memory that it was registered with, until it is
 // unregistered.
+// TestContent registers data with memory of the program, which becomes that of the data where it can.
+func TestContent(t *testing.T) {
+	spec := DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{500}}
+	for name, c := range map[string]struct {
+		opt  Options
+		from int // the first element of the memory
+		kept bool
+	}{
+		"main memory":  {Options{Workers: 1}, 0, true},
+		"not aligned":  {Options{Workers: 1}, 1, false},
+		"a disk":       {onDisk(t, Options{Workers: 1}, 1<<20), 0, false},
+		"in the order": {Options{Sequential: true}, 0, true},
+	} {
+		rt, j := start(t, c.opt)
+		x := accel.NewSlice[float64](501)[c.from:][:500]
+		for i := range x {
+			x[i] = float64(i)
+		}
+		s := spec
+		s.Content = unsafe.Pointer(unsafe.SliceData(x))
+		filled := false
+		h, err := rt.RegisterFilled(s, func(b *iface.Buffer) error { filled = true; copy(iface.Slice[float64](b), x); return nil })
+		must(t, err)
+		if filled == c.kept {
+			t.Errorf("%s: copied %v", name, filled)
+		}
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("add", func(tc *TaskContext) error {
+			v := iface.Slice[float64](tc.Buffer(0))
+			for i := range v {
+				v[i]++
+			}
+			return nil
+		}), Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+		a, err := j.Acquire(context.Background(), h, iface.R)
+		must(t, err)
+		v := iface.Slice[float64](a.Buffer())
+		for i := range v {
+			if v[i] != float64(i+1) {
+				t.Fatalf("%s: element %d is %v", name, i, v[i])
+			}
+		}
+		if kept := &v[0] == &x[0]; kept != c.kept {
+			t.Errorf("%s: in the memory of the program: %v", name, kept)
+		}
+		a.Release()
+		if n := rt.Nodes()[0].Allocated; c.kept && n != 4000 {
+			t.Errorf("%s: %d bytes are counted", name, n)
+		}
+		unregister(t, j, h)
+		if n := rt.Nodes()[0].Allocated; n != 0 {
+			t.Errorf("%s: %d bytes are counted after the end", name, n)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	rt, j := start(t, Options{Workers: 2})
 	x, m, v := make([]float64, 10), make([]float32, 12), int32(7)

@@ -14,6 +14,10 @@ type cells interface {
 	set(i, j int, v num) bool // false: the element type cannot hold v
 	add(i, j int, v num) bool // false: nor the sum
 	holds(v num) bool
+	lines() lineBlock
+	// take adds at most `most` entries of a block that lines made, up to the first that the matrix must not
+	// have or the element type cannot hold, and returns their number.
+	take(m *mtx, l lineBlock, most int) int
 }
 
 type cellsOf[T iface.Go] struct {
@@ -89,10 +93,30 @@ func (c *cellsOf[T]) set(i, j int, v num) bool {
 
 func (c *cellsOf[T]) add(i, j int, v num) bool {
 	x, ok := c.of(v)
+	return ok && c.put(i, j, x)
+}
+
+// put adds x to an element, unless the sum is one that T cannot hold.
+func (c *cellsOf[T]) put(i, j int, x T) bool {
 	p := &c.mem[i*c.ld+j]
-	s, fits := c.plus(*p, x)
-	*p = s
-	return ok && fits
+	s, ok := c.plus(*p, x)
+	if ok {
+		*p = s
+	}
+	return ok
+}
+
+func (c *cellsOf[T]) lines() lineBlock { return &linesOf[T]{conversion: c.conversion} }
+
+func (c *cellsOf[T]) take(m *mtx, b lineBlock, most int) int {
+	l := b.(*linesOf[T])
+	for k := range min(most, len(l.val)) {
+		i, j := int(l.row[k]), int(l.col[k])
+		if m.symmetric && j > i || !c.put(i, j, l.val[k]) || m.symmetric && i != j && !c.put(j, i, l.val[k]) {
+			return k
+		}
+	}
+	return min(most, len(l.val))
 }
 
 // sum returns a + b, and false if T cannot hold it.

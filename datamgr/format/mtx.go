@@ -200,13 +200,17 @@ func (m *mtx) coordinates(c cells) error {
 	} else if m.pattern {
 		form = "an entry `row column`"
 	}
-	for k := range m.nnz {
-		i, j, v, w, n := m.plainEntry()
-		if n == 0 {
-			var err error
-			if i, j, v, w, err = m.entry(k, form); err != nil {
-				return err
+	next := 0 // the entry at which plain lines are looked for
+	for k := 0; k < m.nnz; k++ {
+		if k == next {
+			k += m.plainLines(c)
+			if next = k + betweenBlocks; k == m.nnz {
+				break
 			}
+		}
+		i, j, v, w, err := m.entry(k, form)
+		if err != nil {
+			return err
 		}
 		switch {
 		case m.symmetric && j > i:
@@ -223,63 +227,11 @@ func (m *mtx) coordinates(c cells) error {
 		if !ok {
 			return t.wrong(holds(m.elem), m.describe(c, v, w))
 		}
-		if n > 0 {
-			t.pos += n
-			t.line++
-		} else if err := m.lineEnd(form); err != nil {
+		if err := m.lineEnd(form); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// plainEntry reads a line `row column value` that is whole in the buffer, without taking it: n is its length,
-// 0 if the line is anything else, which entry then reads. It takes half the time of entry.
-func (m *mtx) plainEntry() (i, j int, v num, w []byte, n int) {
-	if m.complex {
-		return 0, 0, v, nil, 0
-	}
-	b := m.t.buf[m.t.pos:m.t.end]
-	index := func(p, most int) (x, end int) {
-		for end = p; end < len(b) && b[end]-'0' <= 9 && end < p+10; end++ {
-			x = 10*x + int(b[end]-'0')
-		}
-		if x < 1 || x > most {
-			return 0, len(b)
-		}
-		return x, end
-	}
-	blanks := func(p int) int {
-		for p < len(b) && (b[p] == ' ' || b[p] == '\t' || b[p] == '\r') {
-			p++
-		}
-		return p
-	}
-	i, p := index(blanks(0), m.rows)
-	q := blanks(p)
-	if q == p {
-		return 0, 0, v, nil, 0
-	}
-	j, p = index(q, m.cols)
-	v, q = num{i: 1}, blanks(p)
-	if !m.pattern {
-		start := q
-		for q < len(b) && b[q] > ' ' {
-			q++
-		}
-		ok := start > p
-		if w = b[start:q]; ok {
-			v, ok = parseReal(m.elem.Part(), w)
-		}
-		if !ok {
-			return 0, 0, v, nil, 0
-		}
-		q = blanks(q)
-	}
-	if q >= len(b) || b[q] != '\n' {
-		return 0, 0, v, nil, 0
-	}
-	return i, j, v, w, q + 1
 }
 
 // entry reads entry k, which has the given form, without the end of its line.

@@ -4,9 +4,11 @@ package format
 // with a check of what the element type can hold.
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -123,16 +125,17 @@ func parseSlow(tok []byte) (num, bool) {
 
 // parseFloat rounds a decimal number to a float; bits is 32 or 64.
 func parseFloat(tok []byte, bits int) (float64, error) {
-	s := []byte(string(tok))
-	for i, c := range s {
+	for i, c := range tok {
 		switch {
+		case c-'0' <= 9:
 		case c == 'd' || c == 'D':
-			s[i] = 'e'
-		case !(c >= '0' && c <= '9') && strings.IndexByte("+-.eE", c) < 0:
+			tok = bytes.Clone(tok)
+			tok[i] = 'e'
+		case strings.IndexByte("+-.eE", c) < 0:
 			return 0, strconv.ErrSyntax
 		}
 	}
-	return strconv.ParseFloat(string(s), bits)
+	return strconv.ParseFloat(unsafe.String(unsafe.SliceData(tok), len(tok)), bits) // which keeps no text
 }
 
 // parseFor reads a number for elements of type e: parseReal, or a complex number as

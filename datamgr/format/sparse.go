@@ -16,6 +16,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -28,6 +29,10 @@ type Sparse struct {
 
 // Values copies the values into b, which has the sizes Dims and the type of the elements of m.
 func (m *Sparse) Values(b *iface.Buffer) { m.values.copyTo(b) }
+
+// Content returns the memory of the values if they lie there one after the other, for DataSpec.Content. Values must
+// not be called any more once it is used for something else.
+func (m *Sparse) Content() unsafe.Pointer { return m.values.content() }
 
 // Layout says how a sparse matrix is to lie in memory.
 type Layout struct {
@@ -111,13 +116,14 @@ const manyLines = 1 << 24
 // entries are those of a sparse matrix.
 type entries interface {
 	cells
-	grow(n int64) // makes room for n more entries
+	grow(n int64) // makes room for n entries; there are none yet
 	full() bool   // add refused an entry because there were too many
 	pack(rows, cols int, to Layout) (*Sparse, error)
 	addSparse(s *iface.SparseStructure, val *iface.Buffer)
 	addDense(b *iface.Buffer)
 	addTo(b *iface.Buffer) error
 	copyTo(b *iface.Buffer)
+	content() unsafe.Pointer
 }
 
 // entriesOf has entries in any order until pack orders them.
@@ -182,18 +188,43 @@ func (e *entriesOf[T]) add(i, j int, v num) bool {
 	return ok
 }
 
+func (e *entriesOf[T]) lines() lineBlock { return &linesOf[T]{conversion: e.conversion} }
+
+func (e *entriesOf[T]) take(m *mtx, b lineBlock, most int) int {
+	l := b.(*linesOf[T])
+	n := min(most, len(l.val))
+	if room := e.most - int64(len(e.val)); !m.symmetric {
+		n = int(min(int64(n), room))
+		e.row, e.col, e.val = append(e.row, l.row[:n]...), append(e.col, l.col[:n]...), append(e.val, l.val[:n]...)
+		return n
+	}
+	for k := range n {
+		i, j, v := l.row[k], l.col[k], l.val[k]
+		if j > i || e.most-int64(len(e.val)) < 2 {
+			return k
+		}
+		e.row, e.col, e.val = append(e.row, i), append(e.col, j), append(e.val, v)
+		if i != j {
+			e.row, e.col, e.val = append(e.row, j), append(e.col, i), append(e.val, v)
+		}
+	}
+	return n
+}
+
 func (e *entriesOf[T]) holds(v num) bool {
 	_, ok := e.of(v)
 	return ok
 }
 
 func (e *entriesOf[T]) grow(n int64) {
-	e.row, e.col, e.val = slices.Grow(e.row, int(n)), slices.Grow(e.col, int(n)), slices.Grow(e.val, int(n))
+	e.row, e.col, e.val = accel.NewSlice[int32](int(n))[:0], accel.NewSlice[int32](int(n))[:0], accel.NewSlice[T](int(n))[:0]
 }
 
 func (e *entriesOf[T]) full() bool { return e.over }
 
 func (e *entriesOf[T]) copyTo(b *iface.Buffer) { copy(iface.Slice[T](b), e.val) }
+
+func (e *entriesOf[T]) content() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(e.val)) }
 
 // addSparse appends the entries of a sparse matrix of the same element type. Of blocks it leaves out
 // zeros.
@@ -330,7 +361,7 @@ func (e *entriesOf[T]) Swap(i, j int) {
 // those of one place. It returns where each line begins. It works in the memory of the entries: line is
 // not kept.
 func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, error) {
-	ptr := make([]int64, lines+2)
+	ptr := accel.NewSlice[int64](lines + 2)
 	for _, i := range line {
 		ptr[i+2]++
 	}
@@ -338,7 +369,8 @@ func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, er
 		ptr[i+2] += ptr[i+1]
 	}
 	if e.inOrder() {
-		return ptr[1:], nil
+		copy(ptr, ptr[1:])
+		return ptr[:lines+1], nil
 	}
 	if len(line) > math.MaxInt32 {
 		to := make([]int64, len(line))
@@ -354,8 +386,8 @@ func (e *entriesOf[T]) order(lines int, line []int32, columns bool) ([]int64, er
 	for i := range lines {
 		lo, hi := ptr[i], ptr[i+1]
 		ptr[i] = n
-		if row := (&rowEntries[T]{col[lo:hi], val[lo:hi]}); !sort.IsSorted(row) {
-			sort.Stable(row)
+		if !slices.IsSorted(col[lo:hi]) {
+			sort.Stable(&rowEntries[T]{col[lo:hi], val[lo:hi]})
 		}
 		for k := lo; k < hi; k++ {
 			if n > ptr[i] && col[n-1] == col[k] {

@@ -3,6 +3,7 @@ package format
 // Reading text in tokens, with the number of the line.
 
 import (
+	"bytes"
 	"io"
 	"strings"
 )
@@ -31,20 +32,71 @@ func (t *text) more(keep int) (int, bool) {
 	copy(t.buf, t.buf[keep:t.end])
 	t.pos -= keep
 	t.end -= keep
+	n := t.get(t.buf[t.end:])
+	t.end += n
+	return 0, n > 0
+}
+
+// get reads from r into b, and returns 0 at the end and after an error.
+func (t *text) get(b []byte) int {
 	for range 100 {
+		if t.err != nil {
+			return 0
+		}
 		var n int
-		n, t.err = t.r.Read(t.buf[t.end:])
-		t.end += n
+		n, t.err = t.r.Read(b)
 		t.read += int64(n)
 		if n > 0 {
-			return 0, true
-		}
-		if t.err != nil {
-			return 0, false
+			return n
 		}
 	}
 	t.err = io.ErrNoProgress
-	return 0, false
+	return 0
+}
+
+// block takes whole lines, about as many as b has room for, and returns them in the memory of b, which
+// begins with the line that the block before had no end of: rest. It returns the next such line, and whether
+// more may come.
+func (t *text) block(b, rest []byte) (lines, next []byte, more bool) {
+	b = append(b, rest...)
+	n := copy(b[len(b):cap(b)], t.buf[t.pos:t.end])
+	t.pos += n
+	b = b[:len(b)+n]
+	for len(b) < cap(b) {
+		n := t.get(b[len(b):cap(b)])
+		if n == 0 {
+			return b, nil, false
+		}
+		b = b[:len(b)+n]
+	}
+	k := bytes.LastIndexByte(b, '\n') + 1
+	if k == 0 { // a line as long as the block
+		return b, nil, false
+	}
+	return b[:k], bytes.Clone(b[k:]), true
+}
+
+// unread puts texts before what comes next.
+func (t *text) unread(texts ...[]byte) {
+	var back []byte
+	for _, b := range append(texts, t.buf[t.pos:t.end]) {
+		back = append(back, b...)
+	}
+	if t.pos, t.end = 0, copy(t.buf, back); t.end < len(back) {
+		t.r = io.MultiReader(bytes.NewReader(back[t.end:]), t.r, &failing{t.err})
+		t.read -= int64(len(back) - t.end)
+		t.err = nil
+	}
+}
+
+// failing is a reader that has nothing but an error: io.EOF if it is nil.
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
 }
 
 // peek returns the next byte; false at the end.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
@@ -188,15 +189,16 @@ func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values 
 	var arrays []*datamgr.Handle
 	for i, a := range s.Format.Arrays {
 		spec, fill := values, s.values
+		spec.Content = s.content
 		if i != s.Format.Values() {
 			spec = engine.DataSpec{Kind: a.Kind, Elem: a.Elem, Site: values.Site, ReadOnly: true}
 			switch a.Name {
 			case "ptr":
-				spec.Dims, fill = []int{len(s.Ptr)}, copies(s.Ptr)
+				fill = arrayOf(&spec, s.Ptr, s.content != nil)
 			case "row":
-				spec.Dims, fill = []int{len(s.Row)}, copies(s.Row)
+				fill = arrayOf(&spec, s.Row, s.content != nil)
 			default:
-				spec.Dims, fill = []int{len(s.Col)}, copies(s.Col)
+				fill = arrayOf(&spec, s.Col, s.content != nil)
 			}
 		}
 		spec.Name = name + "." + a.Name
@@ -218,8 +220,13 @@ func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values 
 	return out
 }
 
-// copies returns a function that copies s into a buffer.
-func copies[T iface.Go](s []T) func(*iface.Buffer) error {
+// arrayOf makes spec the data of an array with the elements of s, and returns a function that copies them into a
+// buffer. The data may take the memory of s if it is its own.
+func arrayOf[T iface.Go](spec *engine.DataSpec, s []T, own bool) func(*iface.Buffer) error {
+	spec.Dims = []int{len(s)}
+	if own && len(s) > 0 {
+		spec.Content = unsafe.Pointer(unsafe.SliceData(s))
+	}
 	return func(b *iface.Buffer) error { copy(iface.Slice[T](b), s); return nil }
 }
 
@@ -230,6 +237,10 @@ func copies[T iface.Go](s []T) func(*iface.Buffer) error {
 type sparseSource struct {
 	iface.SparseStructure
 	values func(*iface.Buffer) error // nil: none
+
+	// content is the memory of the values, which the data may take, and that of the structure with it. It is nil
+	// where others have the memory of the structure.
+	content unsafe.Pointer
 }
 
 // standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
@@ -479,6 +490,7 @@ func (s *sparseSource) fits(in *format.Sparse) bool {
 func (s *sparseSource) take(in *format.Sparse) {
 	s.SparseStructure = in.SparseStructure
 	s.values = func(b *iface.Buffer) error { in.Values(b); return nil }
+	s.content = in.Content()
 }
 
 // convertSparse makes s of h, a matrix or a sparse matrix. It waits for the value of h.
