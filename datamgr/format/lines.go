@@ -164,9 +164,9 @@ func (m *mtx) plainLines(c cells) (read int) {
 		return 0
 	}
 	t := m.t
-	workers := runtime.GOMAXPROCS(0)
+	workers, size := runtime.GOMAXPROCS(0), blockBytes
 	if m.size > 0 {
-		workers = min(workers, int(m.size/blockBytes)+1)
+		workers, size = int(min(int64(workers), m.size/blockBytes+1)), int(min(blockBytes, m.size+1))
 	}
 	todo := make(chan *textBlock, workers+1)
 	var pool sync.WaitGroup
@@ -186,7 +186,7 @@ func (m *mtx) plainLines(c cells) (read int) {
 			if n := len(free); n > 0 {
 				b, free = free[n-1], free[:n-1]
 			} else {
-				b = &textBlock{text: make([]byte, 0, blockBytes), into: c.lines(), done: make(chan struct{}, 1)}
+				b = &textBlock{text: make([]byte, 0, size), into: c.lines(), done: make(chan struct{}, 1)}
 			}
 			b.text, rest, more = t.block(b.text[:0], rest)
 			todo <- b
