@@ -677,7 +677,7 @@ var kindTokens = map[types.ObjectKind]string{
 	types.HandleObject: "variable", types.ViewObject: "variable", types.ArrayObject: "variable", types.FuncObject: "function",
 	types.CodeletObject: "method", types.ModuleObject: "namespace", types.BuiltinFunc: "function", types.BuiltinValue: "variable",
 	types.FilterObject: "function", types.OperandObject: "parameter", types.ScalarObject: "parameter", types.KernelLet: "variable",
-	types.EachVar: "variable", types.KernelFor: "variable",
+	types.EachVar: "variable", types.KernelFor: "variable", types.StructObject: "type",
 }
 
 // fixedObjects cannot be assigned.
@@ -707,6 +707,11 @@ func (a *Analysis) describe(s *SyntaxToken, w word) {
 	case *syntax.FilterCall:
 		if w.Obj == nil {
 			s.Kind, s.Given = "function", true
+			return
+		}
+	case *syntax.Field:
+		if p.Name == w.Ident {
+			s.Kind = "property"
 			return
 		}
 	case *syntax.Selector:

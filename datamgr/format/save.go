@@ -413,3 +413,42 @@ func partTexts[T complex64 | complex128](z T) (re, im []byte) {
 	}
 	return appendElem(nil, real(w)), appendElem(nil, imag(w))
 }
+
+// SaveColumns writes vectors of one length as the columns of a .csv file, below a line with their titles.
+func SaveColumns(fsys Creator, name string, titles []string, columns []*iface.Buffer) error {
+	line := make([]string, len(titles))
+	for i, t := range titles {
+		if line[i] = t; !plainTitle(t) {
+			line[i] = `"` + strings.ReplaceAll(t, `"`, `""`) + `"`
+		}
+	}
+	return saveFile(fsys, name, name, func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 64<<10)
+		text := append([]byte(strings.Join(line, ",")), '\n')
+		for i := range columns[0].Dim[0] {
+			for c, col := range columns {
+				if c > 0 {
+					text = append(text, ',')
+				}
+				at := unsafe.Add(col.Ptr, i*int(col.Elem.Size()))
+				switch col.Elem {
+				case iface.C64:
+					text = appendComplex(text, *(*complex64)(at))
+				case iface.C128:
+					text = appendComplex(text, *(*complex128)(at))
+				default:
+					text = appendElemAt(text, col, i)
+				}
+			}
+			text = append(text, '\n')
+			if _, err := b.Write(text); err != nil {
+				return err
+			}
+			text = text[:0]
+		}
+		if _, err := b.Write(text); err != nil { // of no elements: the titles
+			return err
+		}
+		return b.Flush()
+	})
+}

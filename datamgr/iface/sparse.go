@@ -17,6 +17,9 @@ type SparseFormat struct {
 	// Axis is 0 if the entries are ordered by rows and ptr has where each begins, 1 if by columns, and -1
 	// if entries are in any order and there is no ptr.
 	Axis int
+	// Fields is set if this is no matrix but the fields of structs, an array each: all of them have values, one for
+	// each of Rows structs.
+	Fields bool
 	// Blocks is set if entries are blocks of R x C values, and ptr, row and col count blocks.
 	Blocks bool
 }
@@ -85,6 +88,9 @@ func (f *SparseFormat) Range() string {
 
 // Sizes returns what the language calls the sizes of a matrix.
 func (f *SparseFormat) Sizes() []string {
+	if f.Fields {
+		return Vector.Sizes()
+	}
 	if f.Blocks {
 		return []string{"rows", "cols", "r", "c"}
 	}
@@ -93,6 +99,9 @@ func (f *SparseFormat) Sizes() []string {
 
 // Scalars returns the sizes that tasks get beside the arrays, because they do not follow from those.
 func (f *SparseFormat) Scalars() []string {
+	if f.Fields {
+		return nil
+	}
 	switch f.Axis {
 	case 0:
 		return []string{"cols"}

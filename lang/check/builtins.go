@@ -278,6 +278,8 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
 		case types.Tensor:
 			d.Help = append(d.Help, fmt.Sprintf("write `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` or `%[1]s.n3`", c.text(x)))
+		case types.Structs:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s.n`", c.text(x)))
 		case types.CSR, types.CSC, types.COO, types.BCSR:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows`, `%s.cols` or `%s.nnz`", c.text(x), c.text(x), c.text(x)))
 		}
@@ -314,6 +316,9 @@ func (c *checker) elementsOf(d *diag.Diagnostic, x syntax.Expr) {
 	member := ""
 	if x.Type().Sparse() != nil {
 		member = ".val"
+		if f := x.Type().Fields(); f != nil {
+			member = "." + f.Arrays[0].Name
+		}
 	}
 	d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s%s as a { ... }`", c.text(x), member))
 }
@@ -487,6 +492,9 @@ func (c *checker) fileName(x syntax.Expr, verb string, t *types.Type) {
 	switch {
 	case !whole && (suffix == "" || part == "" && strings.Contains(end, ":")):
 		return // not in the text
+	case t.Fields() != nil:
+		c.structFile(x, verb, t)
+		return
 	case t.Sparse() != nil && suffix != ".mtx" && slices.Contains(format.Suffixes, suffix):
 		d := c.err("E0705", x, fmt.Sprintf("a `%s` file holds no %s", suffix, kindName(t)))
 		d.Help = append(d.Help, fmt.Sprintf("a %s is %s as `.mtx`", kindName(t), verb))
@@ -560,4 +568,17 @@ func ending(x syntax.Expr) (end string, whole bool) {
 		}
 	}
 	return "", false
+}
+
+// structFile checks the name of a file of structs.
+func (c *checker) structFile(x syntax.Expr, verb string, t *types.Type) {
+	end, whole := ending(x)
+	if !whole && !strings.Contains(end, ".") {
+		return
+	}
+	if strings.HasSuffix(end, ".csv") || strings.HasSuffix(end, ".npz") {
+		return
+	}
+	d := c.err("E0705", x, fmt.Sprintf("a %v is %s as `.csv`, with a column for each field, or as `.npz`, with an array for each", t, verb))
+	d.Help = append(d.Help, "write the name of such a file, without a column: `\"a.csv\"`")
 }

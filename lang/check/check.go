@@ -201,6 +201,9 @@ func (s flowSupport) CheckCount(e *syntax.Index, name string, p *syntax.Partitio
 }
 
 func (s flowSupport) AcquireElement(e *syntax.Index, t *types.Type) string {
+	if f := t.Fields(); f != nil {
+		return fmt.Sprintf("acquire R %[1]s.%[2]s as %[2]s { … %[2]s[%[3]s] … }", s.c.text(e.X), f.Arrays[0].Name, s.c.argsText(e.Args))
+	}
 	return fmt.Sprintf("acquire R %[1]s as %[2]s { … %[2]s[%[3]s] … }", s.c.text(e.X), s.c.arrayFor(e.X), s.c.indicesFor(t, e.Args))
 }
 
@@ -209,6 +212,11 @@ func (s flowSupport) WithArg(call *syntax.Call, arg string) string { return s.c.
 // declareAll enters the names that are visible in the whole file, and notes the other
 // names declared at top level.
 func (c *checker) declareAll() {
+	for _, s := range c.f.Stmts {
+		if s, ok := s.(*syntax.Struct); ok { // signatures have them
+			c.structDecl(s)
+		}
+	}
 	for _, s := range c.f.Stmts {
 		switch s := s.(type) {
 		case *syntax.Import:
@@ -276,7 +284,7 @@ func (c *checker) willDeclare(id *syntax.Ident) {
 
 func (c *checker) topStmt(s syntax.Stmt) {
 	switch s := s.(type) {
-	case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet, *syntax.Func:
+	case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Struct, *syntax.Codelet, *syntax.Func:
 		if e, ok := s.(*syntax.ExternData); ok && c.module {
 			c.notInModule(e, "extern data")
 		}

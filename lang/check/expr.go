@@ -126,6 +126,10 @@ func (c *checker) ident(e *syntax.Ident) *types.Type {
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is a codelet, not a value", e.Name))
 		d.Help = append(d.Help, fmt.Sprintf("run it as a task: `insert %s(...)`", e.Name))
 		return types.TInvalid
+	case types.StructObject:
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is a struct, not a value", e.Name))
+		d.Help = append(d.Help, fmt.Sprintf("data of it is made by `register x = vector[%s](n)`", e.Name))
+		return types.TInvalid
 	case types.FuncObject:
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is a function, not a value", e.Name))
 		d.Help = append(d.Help, fmt.Sprintf("call it: `%s(...)`", e.Name))
@@ -140,7 +144,7 @@ func (c *checker) ident(e *syntax.Ident) *types.Type {
 
 func isValue(o *types.Object) bool {
 	switch o.Kind {
-	case types.CodeletObject, types.FilterObject:
+	case types.CodeletObject, types.FilterObject, types.StructObject:
 		return false
 	}
 	return true

@@ -175,6 +175,9 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		case types.Tensor:
 			help("its sizes are `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` and `%[1]s.n3`", x)
 			return
+		case types.Structs:
+			help("its size is `%s.n`", x)
+			return
 		case types.CSR, types.CSC, types.COO, types.BCSR:
 			help("its sizes are `%s.rows`, `%s.cols` and `%s.nnz`", x, x, x)
 			return

@@ -50,7 +50,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.ints(e.Args)
 		c.countIndices(e)
 		return t.Of
-	case types.Vector, types.Matrix, types.Block, types.Tensor, types.CSR, types.CSC, types.COO, types.BCSR:
+	case types.Vector, types.Matrix, types.Block, types.Tensor, types.CSR, types.CSC, types.COO, types.BCSR, types.Structs:
 		if c.slices(e) {
 			if whole {
 				c.slice(e, t)
@@ -134,7 +134,7 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 
 // onePart are, for each kind of data, a filter that makes one part of all of it and the
 // index of that part.
-var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.Tensor: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}, types.CSC: {"cols(1)", "0"}, types.COO: {"entries(1)", "0"}, types.BCSR: {"rows(1)", "0"}}
+var onePart = map[types.Kind][2]string{types.Vector: {"blocks(1)", "0"}, types.Matrix: {"tiles(1, 1)", "0, 0"}, types.Block: {"axis(0, 1)", "0"}, types.Tensor: {"axis(0, 1)", "0"}, types.CSR: {"rows(1)", "0"}, types.CSC: {"cols(1)", "0"}, types.COO: {"entries(1)", "0"}, types.BCSR: {"rows(1)", "0"}, types.Structs: {"blocks(1)", "0"}}
 
 // slice checks x[a..b, c..d] after `partition`, where x is data of type t: the filters split
 // that box of x.

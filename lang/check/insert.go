@@ -329,6 +329,13 @@ func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 		}
 		t := a.Value.Type()
 		if p.Type.Param == 0 {
+			if !types.SameStruct(t.Struct, p.Type.Struct) {
+				d := c.err("E0701", a, fmt.Sprintf("`%s` of `%s` has elements of type %s, and this has %s", p.Name, sig.Name, p.Type.Struct.Name, t.Struct.Name))
+				d.Label = t.String()
+				d.Notes = append(d.Notes, "codelet "+sig.Text)
+				d.Help = append(d.Help, "a struct fits another one with the same name and the same fields; others pass their fields one by one")
+				continue
+			}
 			if t.Elem != p.Type.Elem {
 				d := c.err("E0701", a, fmt.Sprintf("`%s` of `%s` has elements of type %v, and this has %v", p.Name, sig.Name, p.Type.Elem, t.Elem))
 				d.Label = t.String()
@@ -672,7 +679,7 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 	if t.Kind != p.Type.Kind && (p.Type.Kind != types.Dense || t.Kind != types.Vector && t.Kind != types.Matrix) {
 		return false
 	}
-	if p.Type.Param == 0 && t.Kind != types.Void && t.Elem != p.Type.Elem {
+	if p.Type.Param == 0 && t.Kind != types.Void && (t.Elem != p.Type.Elem || !types.SameStruct(t.Struct, p.Type.Struct)) {
 		return false
 	}
 	return a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux)

@@ -99,7 +99,7 @@ func (c *checker) missingF(lit *syntax.StringLit) {
 			return
 		}
 		switch o.Kind {
-		case types.FuncObject, types.CodeletObject, types.ModuleObject:
+		case types.FuncObject, types.CodeletObject, types.ModuleObject, types.StructObject:
 			return
 		}
 		if format, ok := strings.CutPrefix(whole, "{"+n+":"); ok {

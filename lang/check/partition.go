@@ -188,7 +188,7 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
 		return
 	}
-	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.Tensor: "tensors"}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks", types.Tensor: "tensors", types.Structs: "vectors of structs"}
 	for _, k := range types.SparseKinds {
 		plurals[k] = plural(&types.Type{Kind: k})
 	}

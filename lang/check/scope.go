@@ -58,7 +58,7 @@ func (c *checker) declare(kind types.ObjectKind, id *syntax.Ident, t *types.Type
 func (c *checker) newObject(kind types.ObjectKind, id *syntax.Ident, t *types.Type, by string) *types.Object {
 	o := &types.Object{Name: id.Name, Kind: kind, Type: t, Decl: c.f.At(id), Unit: c.unit}
 	switch kind {
-	case types.FuncObject, types.CodeletObject, types.ModuleObject:
+	case types.FuncObject, types.CodeletObject, types.ModuleObject, types.StructObject:
 	default:
 		o.Global = c.fn == nil
 		o.Slot = c.frame.slots
@@ -227,6 +227,8 @@ func (c *checker) where(o *types.Object) string {
 			return "builtin"
 		case types.CodeletObject:
 			what = "codelet"
+		case types.StructObject:
+			what = "struct"
 		case types.FuncObject:
 			what = "func"
 		case types.ModuleObject:
@@ -265,6 +267,8 @@ func what(o *types.Object) string {
 		return "acquired data"
 	case types.FuncObject:
 		return "a function"
+	case types.StructObject:
+		return "a struct"
 	case types.CodeletObject:
 		return "a codelet"
 	case types.ModuleObject:

@@ -475,6 +475,8 @@ func standIn(name string, t *types.Type) string {
 		return ""
 	case t.Kind == types.Void:
 		return fmt.Sprintf("register %s = void()", name)
+	case t.Fields() != nil:
+		return fmt.Sprintf("register %s = %v(0, fill = 0)", name, t)
 	case t.Sparse() != nil:
 		lists := map[types.Kind]string{types.CSR: "0, 0, ptr = [0], col = []", types.CSC: "0, 0, ptr = [0], row = []", types.COO: "0, 0, row = [], col = []", types.BCSR: "0, 0, 1, 1, ptr = [0], col = []"}[t.Kind]
 		return fmt.Sprintf("register %s = %v(%s)", name, t, lists)

@@ -99,6 +99,10 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 			d.Sure()
 		}
 		return types.TInvalid
+	case t.Fields() != nil && p.Mode == iface.Scratch:
+		d := c.err("E0308", p.ModeAt, fmt.Sprintf("a %v cannot be SCRATCH", t))
+		d.Help = append(d.Help, fmt.Sprintf("take workspace as a vector for each field: `work: SCRATCH vector[%v]`", t.Fields().Arrays[0].Elem))
+		return types.TInvalid
 	case t.Sparse() != nil && p.Mode == iface.Scratch:
 		d := c.err("E0308", p.ModeAt, fmt.Sprintf("a %s cannot be SCRATCH: memory without content has no structure", kindName(t)))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s: R %s`, and take workspace as a vector: `work: SCRATCH vector[%s]`", p.Name.Name, c.text(p.Type), elemText(t)))

@@ -24,7 +24,7 @@ func arrayOfSparse(e syntax.Expr) (whole syntax.Expr, name string) {
 // written at, changes it.
 func (c *checker) keepsStructure(e syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
 	whole, name := arrayOfSparse(e)
-	if whole == nil || name == "val" || mode == iface.R || mode == iface.Scratch || mode == iface.NoMode {
+	if whole == nil || name == "val" || whole.Type().Fields() != nil || mode == iface.R || mode == iface.Scratch || mode == iface.NoMode {
 		return true
 	}
 	d := c.err("E0306", at, fmt.Sprintf("`%s` is part of the structure of a %s, which never changes", c.text(e), kindName(whole.Type())))
@@ -36,7 +36,7 @@ func (c *checker) keepsStructure(e syntax.Expr, mode iface.AccessMode, at syntax
 // sparseMode reports modes in which no sparse matrix of type t, or array of one, is passed.
 func (c *checker) sparseMode(a *syntax.TaskArg, t *types.Type) bool {
 	whole, array := arrayOfSparse(a.Value)
-	if a.Mode != iface.Redux || t.Sparse() == nil && (whole == nil || array != "val") {
+	if a.Mode != iface.Redux || t.Sparse() == nil && (whole == nil || array != "val" && whole.Type().Fields() == nil) {
 		return true
 	}
 	is := "is"
@@ -52,6 +52,11 @@ func (c *checker) sparseMode(a *syntax.TaskArg, t *types.Type) bool {
 
 // acquireSparse reports an acquire of a sparse matrix as a whole.
 func (c *checker) acquireSparse(it *syntax.AcquireItem, t *types.Type) *types.Type {
+	if f := t.Fields(); f != nil {
+		d := c.err("E0705", it.Of, fmt.Sprintf("`acquire` gives one array, and `%s` is structs, which have one for each field", c.text(it.Of)))
+		d.Help = append(d.Help, fmt.Sprintf("acquire the fields that are needed: `acquire %v %s.%s as %s`", it.Mode, c.text(it.Of), f.Arrays[0].Name, f.Arrays[0].Name))
+		return types.TInvalid
+	}
 	d := c.err("E0705", it.Of, fmt.Sprintf("`acquire` gives one array, and `%s` is a %s, which has three", c.text(it.Of), kindName(t)))
 	d.Help = append(d.Help, fmt.Sprintf("acquire the one that is needed: `acquire %v %s.val as %s`, or `.%s` and `.%s` with R", it.Mode, c.text(it.Of), it.As.Name,
 		t.Sparse().Arrays[0].Name, t.Sparse().Arrays[1].Name))
@@ -61,7 +66,7 @@ func (c *checker) acquireSparse(it *syntax.AcquireItem, t *types.Type) *types.Ty
 // wholeSparse reports a verb on an array of a sparse matrix that only applies to the whole.
 func (c *checker) wholeSparse(e syntax.Expr, verb string) {
 	whole, name := arrayOfSparse(e)
-	if whole == nil || verb != "unregister" && name == "val" || !slices.Contains([]string{"unregister", "invalidate"}, verb) {
+	if whole == nil || verb != "unregister" && (name == "val" || whole.Type().Fields() != nil) || !slices.Contains([]string{"unregister", "invalidate"}, verb) {
 		return
 	}
 	if verb == "invalidate" {

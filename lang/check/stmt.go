@@ -110,7 +110,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 	case *syntax.Each:
 		d := c.err("E0105", s.Head, "`each` is only allowed in codelets")
 		d.Help = append(d.Help, "write `for`, which runs in order")
-	case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet, *syntax.Func:
+	case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Struct, *syntax.Codelet, *syntax.Func:
 		at := firstWord(c, s)
 		d := c.err("E0105", at, fmt.Sprintf("`%s` is only allowed at the top level", c.text(at)))
 		d.Help = append(d.Help, "move it out of the block")

@@ -4,6 +4,7 @@ package check
 // completion and documentation.
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax"
@@ -32,6 +33,12 @@ func Fields(t *types.Type) []Field {
 		return tensorFields
 	case types.CSR, types.CSC, types.COO, types.BCSR:
 		return sparseFields(t)
+	case types.Structs:
+		out := slices.Clone(vectorFields[:2])
+		for _, a := range t.Fields().Arrays {
+			out = append(out, Field{a.Name, t.Member(a.Name), a.Doc})
+		}
+		return out
 	case types.View:
 		return []Field{
 			{"count", types.TInt, "number of parts"},
@@ -206,10 +213,10 @@ var indexed = []types.Kind{types.Vector, types.Matrix, types.Block, types.Tensor
 // FilterTable lists the built-in filters.
 var FilterTable = []FilterEntry{
 	{Name: "blocks", Syntax: "blocks(p)  blocks(sizes = [...])", Doc: "p pieces of a vector, the first ones one longer, or pieces of given sizes",
-		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a row of blocks", Sizes: true,
+		On: []types.Kind{types.Vector, types.Structs}, Splits: "vectors", Dims: 1, Shape: "a row of blocks", Sizes: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
 	{Name: "halves", Syntax: "halves()", Doc: "the two halves of a vector: blocks(2)",
-		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a pair of halves"},
+		On: []types.Kind{types.Vector, types.Structs}, Splits: "vectors", Dims: 1, Shape: "a pair of halves"},
 	{Name: "rows", Syntax: "rows(p)  rows(sizes = [...])", Doc: "p slabs of rows of a matrix, or slabs of given sizes",
 		On: []types.Kind{types.Matrix, types.CSR, types.BCSR}, Splits: "matrices", Dims: 1, Shape: "a column of row slabs", Sizes: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},

@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -54,6 +55,11 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 			d := c.err("E0705", e, fmt.Sprintf("`%s` needs its element type", name))
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[f64]`; element types: %s", name, elemNames()))
 			return types.TInvalid
+		}
+		if e.Elem.Name != nil && e.Elem.Elem == nil {
+			if t, ok := c.structElem(name, e.Elem.Name); ok {
+				return t
+			}
 		}
 		el := c.element(e.Elem, operand)
 		if el == nil {
@@ -180,6 +186,11 @@ func elemNames() string {
 
 func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
 	d := c.err("E0201", e.Name, fmt.Sprintf("`%s` is not a type", e.Name.Name))
+	if c.structOf(e.Name.Name) != nil {
+		d.Message = fmt.Sprintf("`%s` is a struct, and values have other types", e.Name.Name)
+		d.Help = append(d.Help, "data of it has the type `vector["+e.Name.Name+"]`")
+		return
+	}
 	if to := vocab.ForeignTypes[e.Name.Name]; to != "" && !elem {
 		d.Meant(e.Name.Name, to, "")
 		d.Sure()
@@ -230,7 +241,7 @@ func plural(t *types.Type) string {
 	switch t.Kind {
 	case types.Complex:
 		return "complex numbers"
-	case types.Int, types.Float, types.String, types.Range, types.Task, types.Gate, types.Node, types.Worker, types.Reducer, types.Variable, types.Vector:
+	case types.Int, types.Float, types.String, types.Range, types.Task, types.Gate, types.Node, types.Worker, types.Reducer, types.Variable, types.Vector, types.Structs:
 		s := t.String()
 		if i := strings.IndexByte(s, '['); i > 0 {
 			return s[:i] + "s" + s[i:]
@@ -508,4 +519,124 @@ func (c *checker) wholeNumber(d *diag.Diagnostic, e syntax.Expr) bool {
 
 func isType(e syntax.Expr, k types.Kind) bool {
 	return e != nil && e.Type() != nil && e.Type().Kind == k
+}
+
+// Structs: an array for each field.
+
+// structArgs are the names of arguments and fields of vectors of structs, which no field can have.
+var structArgs = []string{"n", "offset", "fill", "load", "layout"}
+
+// structDecl declares a struct.
+func (c *checker) structDecl(s *syntax.Struct) {
+	o := c.declare(types.StructObject, s.Name, types.TNone, "struct")
+	o.Doc, o.Node, s.Obj = s.Doc, s, o
+	f := &iface.SparseFormat{Name: "vector[" + o.Name + "]", Of: "structs", Axis: -1, Fields: true}
+	o.Struct = &types.Struct{Name: o.Name, Format: f}
+	seen := map[string]*syntax.Ident{}
+	for _, x := range s.Body.Stmts {
+		field, ok := x.(*syntax.Field)
+		if !ok || field.Name == nil || field.Type == nil || field.Type.Name == nil {
+			continue
+		}
+		name := field.Name.Name
+		field.Name.SetType(types.TNone)
+		if old := seen[name]; old != nil {
+			d := c.err("E0202", field.Name, fmt.Sprintf("`%s` has the field `%s` twice", o.Name, name))
+			d.Labels = append(d.Labels, c.label(old, "first declared here"))
+			d.Help = append(d.Help, "give one of them another name")
+			continue
+		}
+		seen[name] = field.Name
+		if slices.Contains(structArgs, name) {
+			d := c.err("E0202", field.Name, fmt.Sprintf("a field cannot have the name `%s`", name))
+			d.Notes = append(d.Notes, "`n` and `offset` are fields of all vectors, and constructors have the arguments `fill`, `load` and `layout`")
+			d.Help = append(d.Help, "give it another name, such as `"+name+"_`")
+			continue
+		}
+		if e := c.fieldElem(field.Type, o); e != iface.NoElem {
+			f.Arrays = append(f.Arrays, iface.SparseArray{Name: name, Kind: iface.Vector, Elem: e, Doc: "the field `" + name + "` of each element"})
+		}
+	}
+	if len(s.Body.Stmts) == 0 {
+		d := c.err("E0705", s.Name, fmt.Sprintf("`%s` has no fields", o.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `struct %s { x: f64; y: f64 }`", o.Name))
+	}
+	if len(f.Arrays) == 0 { // reported: nothing is said about what uses it
+		o.Struct = nil
+	}
+}
+
+// fieldElem returns the element type of a field of the struct o.
+func (c *checker) fieldElem(e *syntax.TypeExpr, o *types.Object) iface.Elem {
+	name := e.Name.Name
+	e.Name.SetType(types.TNone)
+	if e.Elem == nil && (name == o.Name || c.structOf(name) != nil) {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is a struct, and fields have element types", name))
+		if name == o.Name {
+			d.Message = fmt.Sprintf("`%s` contains itself", name)
+		}
+		d.Help = append(d.Help, "element types: "+elemNames())
+		if name == o.Name {
+			d.Help = append(d.Help, "to refer to another element keep its index: `next: i64`")
+		}
+		return iface.NoElem
+	}
+	t := c.element(e, false)
+	if t == nil || t.Kind != types.Elem {
+		return iface.NoElem
+	}
+	return t.Elem
+}
+
+// structOf returns the struct with a name, or nil.
+func (c *checker) structOf(name string) *types.Object {
+	if o := c.scope.Lookup(name); o != nil && o.Kind == types.StructObject {
+		return o
+	}
+	return nil
+}
+
+// e names none.
+func (c *checker) structElem(kind string, e *syntax.Ident) (*types.Type, bool) {
+	o := c.structOf(e.Name)
+	if o == nil {
+		return nil, false
+	}
+	c.markUsed(o)
+	e.Obj = o
+	e.SetType(types.TNone)
+	switch {
+	case o.Struct == nil:
+		return types.TInvalid, true
+	case kind != "vector":
+		d := c.err("E0705", e, fmt.Sprintf("a %s does not have elements of a struct, as `%s` is", kind, e.Name))
+		d.Help = append(d.Help, fmt.Sprintf("data of structs is `vector[%s]`; a %s of each field has elements of its type", e.Name, kind))
+		return types.TInvalid, true
+	}
+	return types.StructsOf(o.Struct), true
+}
+
+// fieldNames returns the names of the fields of f.
+func fieldNames(f *iface.SparseFormat) (names []string) {
+	for _, a := range f.Arrays {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// structLayout checks the argument layout of structs.
+func (c *checker) structLayout(a *syntax.Arg, t *types.Type) {
+	id, ok := syntax.Unparen(a.Value).(*syntax.Ident)
+	if a.Value.SetType(types.TNone); ok {
+		id.SetType(types.TNone)
+	}
+	switch {
+	case ok && id.Name == "soa":
+	case ok && id.Name == "aos":
+		d := c.err("E0705", a.Value, "structs lie field by field, `soa`: tasks then read whole lines of memory of what they use")
+		d.Help = append(d.Help, "leave `layout` out, or write `layout = soa`")
+	default:
+		d := c.err("E0705", a.Value, "`layout` says how structs lie in memory, and this is no such word")
+		d.Help = append(d.Help, "write `layout = soa`: an array for each field")
+	}
 }

@@ -55,7 +55,7 @@ func (c *compiler) topLevel(u *check.Unit) stmt {
 	}
 	for k, s := range u.File.Stmts {
 		switch s := s.(type) {
-		case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet, *syntax.Func:
+		case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Struct, *syntax.Codelet, *syntax.Func:
 			continue
 		case *syntax.ExprStmt:
 			if u.Last != nil && k == len(u.File.Stmts)-1 {

@@ -48,7 +48,7 @@ func (h *Handle) Name() string {
 	}
 	if n := h.h.Name(); n != "" {
 		if h.isSparse() {
-			n = strings.TrimSuffix(n, ".val")
+			n = strings.TrimSuffix(n, "."+h.sparse.Format.Arrays[h.sparse.Format.Values()].Name)
 		}
 		return n
 	}
@@ -217,16 +217,21 @@ func (k *sparse) field(name string) int64 {
 		return int64(k.R)
 	case "c":
 		return int64(k.C)
+	case "n":
+		return int64(k.Rows)
 	case "nnz":
 		d := k.values().h.Desc()
 		return int64(d.Len())
 	}
-	return int64(k.origin) // row0 or col0
+	return int64(k.origin) // row0, col0 or offset
 }
 
 // sizesText writes the sizes of a sparse matrix: "3 x 4, 5 entries".
 func (k *sparse) sizesText() string {
 	d := k.values().h.Desc()
+	if k.Format.Fields {
+		return plural(int64(d.Dim[0]), "element")
+	}
 	n := strings.Replace(plural(int64(d.Dim[0]), "entry"), "entrys", "entries", 1)
 	if k.Format.Blocks {
 		n = fmt.Sprintf("%s of %d x %d", plural(int64(d.Dim[0]), "block"), k.R, k.C)
@@ -264,6 +269,15 @@ type Binding struct {
 	// Structure is set of a sparse matrix, whose values are the rest. It was checked, and must not change.
 	Structure *iface.SparseStructure
 	Text      string // of a variable that was read from File: its element
+	// Fields is set of a vector of structs: the memory of each field.
+	Fields []FieldBinding
+}
+
+// FieldBinding is Go memory that is the home of a field of structs.
+type FieldBinding struct {
+	Name string // as in the script, in upper or lower case
+	Elem iface.Elem
+	Home unsafe.Pointer
 }
 
 // NamedBinding is a Binding for an extern name.
@@ -397,6 +411,9 @@ func argument(e *syntax.Call, name string, i int) (syntax.Expr, syntax.Node) {
 // constructor compiles vector[f32](n, fill = 1.0) and the like.
 func (c *compiler) constructor(e *syntax.Call) maker {
 	t := e.Type()
+	if t.Fields() != nil {
+		return c.structConstructor(e)
+	}
 	if t.Sparse() != nil {
 		return c.sparseConstructor(e)
 	}
@@ -761,4 +778,85 @@ func eachElem(b *iface.Buffer, fn func(k int, p unsafe.Pointer)) {
 			k++
 		}
 	}
+}
+
+// Structs: an array for each field.
+
+// newStructs returns the handle of structs with these arrays.
+func (m *Machine) newStructs(t *types.Type, arrays []*datamgr.Handle, at position) *Handle {
+	out := &Handle{h: arrays[len(arrays)-1], m: m, typ: t, at: at, owner: -1}
+	out.root = out
+	d := out.h.Desc()
+	out.setSparse(arrays, &sparse{SparseStructure: iface.SparseStructure{Format: t.Fields(), Rows: d.Dim[0], R: 1, C: 1}})
+	m.own(out)
+	return out
+}
+
+// bindStructs registers structs that the host binds: its slices, a file, or a size for plans.
+func (m *Machine) bindStructs(o *types.Object, b *Binding, at position) *Handle {
+	fields := o.Type.Fields().Arrays
+	var arrays []*datamgr.Handle
+	none := func(*iface.Buffer) error { return nil }
+	m.keep = append(m.keep, b.Keep)
+	dims := b.Dims
+	for _, a := range fields {
+		spec := engine.DataSpec{Name: o.Name + "." + a.Name, Kind: iface.Vector, Elem: a.Elem, Site: siteOf(at), Dims: dims, ReadOnly: b.ReadOnly}
+		fill := none
+		switch {
+		case b.File != "":
+			fill = m.load(m.structFile(b.File, o.Type, at, "load")+":"+a.Name, at, &spec)
+			if in := m.input; in != nil {
+				m.input = nil
+				defer protect(in.Close)
+			}
+			dims = spec.Dims
+		case b.NoMemory && b.Kind == iface.Vector:
+		default:
+			f := m.boundField(o, b, a, at)
+			if spec.Home = f.Home; dims[0] > 0 {
+				h, err := m.registerData(spec, nil)
+				if err != nil {
+					m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
+				}
+				m.events.registered(h)
+				arrays = append(arrays, h)
+				continue
+			}
+			spec.Home = nil
+		}
+		arrays = append(arrays, m.registerOne(spec.Name, spec, 0, fill, at))
+	}
+	return m.newStructs(o.Type, arrays, at)
+}
+
+// boundField returns the memory of the field a of b, a vector of structs.
+func (m *Machine) boundField(o *types.Object, b *Binding, a iface.SparseArray, at position) FieldBinding {
+	if b.Fields == nil {
+		m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "bind structs by `lang.StructsOf`, with a slice for each field", "`%s` is bound to a %v", o.Name, b.Type())
+	}
+	var names []string
+	for _, f := range b.Fields {
+		names = append(names, f.Name)
+		if !strings.EqualFold(f.Name, a.Name) {
+			continue
+		}
+		if f.Elem != a.Elem {
+			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), fmt.Sprintf("make it a slice of %v, or declare the field `%s: %v`", a.Elem.GoType(), a.Name, f.Elem),
+				"the field `%s` of `%s` is %v, and its slice has %v", a.Name, o.Name, a.Elem, f.Elem)
+		}
+		if len(b.Fields) == len(o.Type.Fields().Arrays) {
+			return f
+		}
+	}
+	m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "a Go struct has a slice for each field, and no others, with its name or with it as tag: `spu:\"name\"`",
+		"`%s` has the fields `%s`, and is bound to `%s`", o.Name, strings.Join(fieldNames(o.Type), "`, `"), strings.Join(names, "`, `"))
+	return FieldBinding{}
+}
+
+// fieldNames returns the names of the fields of structs of type t.
+func fieldNames(t *types.Type) (names []string) {
+	for _, a := range t.Fields().Arrays {
+		names = append(names, a.Name)
+	}
+	return names
 }

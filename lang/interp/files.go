@@ -278,10 +278,20 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 	case *Array:
 		kind, elem = x.buf.Kind, x.buf.Elem
 	}
-	m.canSave(name, kind, elem, nameAt)
+	structs := false
+	if h, ok := v.(*Handle); ok {
+		structs = h.isSparse() && h.sparse.Format.Fields
+	}
+	if !structs {
+		m.canSave(name, kind, elem, nameAt)
+	}
 	var err error
 	switch x := v.(type) {
 	case *Handle:
+		if structs {
+			m.saveStructs(x, name, at, nameAt)
+			return
+		}
 		if x.isSparse() {
 			m.saveSparse(x, name, at, nameAt)
 			return
@@ -397,6 +407,9 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 // show as "?".
 func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
+	if h.isSparse() && h.sparse.Format.Fields {
+		return m.structsText(h, at)
+	}
 	if h.isSparse() {
 		return m.sparseText(h, at)
 	}
@@ -684,4 +697,83 @@ func (k *saveChecks) constants() map[*types.Object]syntax.Expr {
 		}
 	})
 	return k.lets
+}
+
+// Structs: an array for each field.
+
+// structFile returns the clean name of a file of structs of type t.
+func (m *Machine) structFile(name string, t *types.Type, at position, verb string) string {
+	name = m.fileName(name, at, verb)
+	file, part := format.Split(name)
+	if s := format.Suffix(name); part != "" || s != ".csv" && s != ".npz" {
+		m.failHelp("R0107", at, "", fmt.Sprintf("write the name of a `.csv` file, with a column for each field of `%s`, or of a `.npz` file, with an array for each", t.Struct.Name),
+			"cannot %s `%s`: it is no file of structs", verb, name)
+	}
+	return file
+}
+
+// saveStructs writes the structs h to a file.
+func (m *Machine) saveStructs(h *Handle, name string, at, nameAt position) {
+	name = m.structFile(name, h.typ, nameAt, "save")
+	fields := h.typ.Fields().Arrays
+	var bufs []*iface.Buffer
+	var titles []string
+	for i := range fields {
+		acc := m.hold(&h.sparse.arrays[i], iface.R, at)
+		defer acc.Release()
+		bufs, titles = append(bufs, acc.Buffer()), append(titles, fields[i].Name)
+	}
+	var err error
+	switch {
+	case m.plan != nil:
+		for i, b := range bufs {
+			column := name + ":" + titles[i]
+			m.plan.saved[savedKey(column)] = savedFile{column, b.Desc}
+		}
+	case format.Suffix(name) == ".csv":
+		err = protect(func() error { return format.SaveColumns(format.Within(m.ctx, m.cfg.Files), name, titles, bufs) })
+	default:
+		for i, b := range bufs {
+			if err == nil {
+				err = m.write(name+":"+titles[i], b)
+			}
+		}
+	}
+	if err != nil {
+		m.badFile(err, nameAt, "cannot save", name)
+	}
+}
+
+// structsText writes structs: a line for each element that is shown.
+func (m *Machine) structsText(h *Handle, at position) string {
+	k := h.sparse
+	title := fmt.Sprintf("%v %d:", h.typ, k.Rows)
+	values := make([]func(i int) string, len(k.arrays))
+	for a := range k.arrays {
+		b, known, release := m.elements(&k.arrays[a], at)
+		defer release()
+		values[a] = func(i int) string {
+			if known != nil && !known(index{i}) {
+				return unwrittenElement
+			}
+			return m.elemText(b.Elem, readElem(b.Elem, elemAt(b, i)))
+		}
+	}
+	if m.plan != nil {
+		return title + " not known in a plan"
+	}
+	var out strings.Builder
+	out.WriteString(title)
+	_, most := m.shown()
+	each(k.Rows, most, func(i int) {
+		fmt.Fprintf(&out, "\n  %d: {", k.origin+i)
+		for a, v := range values {
+			if a > 0 {
+				out.WriteString(", ")
+			}
+			out.WriteString(k.Format.Arrays[a].Name + ": " + v(i))
+		}
+		out.WriteString("}")
+	}, func() { out.WriteString("\n  " + elision) })
+	return out.String()
 }

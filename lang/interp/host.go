@@ -32,10 +32,16 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		if b == nil {
 			d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data: the host must bind a %v", o.Name, o.Type))
 			d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, lang.VectorOf(s))`; command line: `--data %s=file.npy`", o.Name, o.Name)}
-			if k := o.Type.Sparse(); k != nil {
+			if o.Type.Fields() != nil {
+				d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, p)`, with `p, err := lang.StructsOf(...)`; command line: `--data %s=file.csv`", o.Name, o.Name)}
+			} else if k := o.Type.Sparse(); k != nil {
 				d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, A)`, with `A, err := lang.%sOf(...)`; command line: `--data %s=file.mtx`", o.Name, strings.ToUpper(k.Name), o.Name)}
 			}
 			m.raise(d)
+		}
+		if o.Type.Fields() != nil {
+			f.r[slot] = m.bindStructs(o, b, c.positionOf(s.Name))
+			return next
 		}
 		if o.Type.Sparse() != nil && (b.File != "" || b.NoMemory || b.Structure != nil && types.Same(b.Type(), o.Type)) {
 			f.r[slot] = m.bindSparse(o, b, c.positionOf(s.Name))
@@ -120,6 +126,10 @@ func (m *Machine) unbound(o *types.Object, at position) *Binding {
 		n := strings.Join(e.Type.Data().Sizes(), ", ")
 		if e.Type.Sparse() != nil {
 			n = "rows, cols"
+		}
+		if e.Type.Fields() != nil {
+			d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[float64](n))`; command line: `--data %s=file.csv`", e.Name, e.Name))
+			continue
 		}
 		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%v](%s))`; command line: `--data %s=file.npy`", e.Name, e.Type.Elem.GoType(), n, e.Name))
 	}

@@ -397,7 +397,7 @@ func (s *insertSite) addSparse(op operandCode, t *types.Type) {
 	for i, a := range f.Arrays {
 		array := op
 		array.name = name + "." + a.Name
-		if i != f.Values() {
+		if i != f.Values() && !f.Fields {
 			array.mode = iface.R
 		}
 		array.value = func(f *frame) *Handle { // after the first, of what that is an array of

@@ -180,6 +180,10 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 			m.binds[b.Name] = b.Data
 			continue
 		}
+		if b.Data.Fields != nil {
+			m.binds[b.Name] = b.Data
+			continue
+		}
 		if b.Data.Kind == 0 || b.Data.Elem == 0 || (b.Data.Home == nil && b.Data.mustHaveHome()) {
 			return nil, fmt.Errorf("lang: Bind(%q): the data has no memory", b.Name)
 		}
@@ -201,9 +205,18 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	return m, nil
 }
 
-// homes are the bindings that have memory: of a name the last.
-func (m *Machine) homes() []NamedBinding {
-	return slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory || b.Data.File != "" })
+// homes are the bindings that have memory: of a name the last, and of structs each field.
+func (m *Machine) homes() (out []NamedBinding) {
+	all := slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory || b.Data.File != "" })
+	for _, b := range all {
+		for _, f := range b.Data.Fields {
+			out = append(out, NamedBinding{b.Name + "." + f.Name, &Binding{Kind: iface.Vector, Elem: f.Elem, Dims: b.Data.Dims, Home: f.Home, ReadOnly: b.Data.ReadOnly}})
+		}
+		if b.Data.Fields == nil {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // open makes the job whose tasks the machine inserts.

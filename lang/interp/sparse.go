@@ -531,3 +531,86 @@ func (m *Machine) hasSizes(s *sparseSource, rows, cols int, at position) {
 		m.failHelp("E0705", at, "", "leave the sizes out: the other data has them", "the %s is %d x %d, and the data that gives it its structure makes %d x %d", s.Format.Name, rows, cols, s.Rows, s.Cols)
 	}
 }
+
+// Vectors of structs: a Handle that stands for an array of the engine for each field.
+
+// sourceFn gives a datum that spec describes its first value, and perhaps its size.
+type sourceFn func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
+
+// structConstructor compiles vector[Particle](n), with a number or a list for fields, fill = 0 or load = "a.csv".
+func (c *compiler) structConstructor(e *syntax.Call) maker {
+	t, at := e.Type(), c.positionOf(e)
+	fields := t.Fields()
+	var size intFn
+	sizeAt := at
+	if x, _ := argument(e, "n", 0); x != nil {
+		size, sizeAt = c.int(x), c.positionOf(x)
+	}
+	sources := make([]sourceFn, len(fields.Arrays))
+	lists := make([]bool, len(sources))
+	fill, _ := argument(e, "fill", -1)
+	for i, a := range fields.Arrays {
+		switch x, _ := argument(e, a.Name, -1); {
+		case x != nil && x.Type().Kind == types.List:
+			sources[i], lists[i] = c.listSource(x, a.Elem), true
+		case x != nil:
+			sources[i] = c.fillSource(x, a.Elem)
+		case fill != nil:
+			sources[i] = zeroSource(a.Elem, at)
+		}
+	}
+	if x, _ := argument(e, "load", -1); x != nil {
+		name, at := c.ref(x), c.positionOf(x)
+		for i, a := range fields.Arrays {
+			lists[i] = true
+			sources[i] = func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+				s, _ := name(f).(string)
+				return f.m.load(f.m.structFile(s, t, at, "load")+":"+a.Name, at, spec)
+			}
+		}
+	}
+	return func(f *frame, name string) any {
+		m := f.m
+		var dims []int
+		if size != nil {
+			n := size(f)
+			if n < 0 {
+				m.fail("E0705", sizeAt, "a size cannot be negative, and this is %d", n)
+			}
+			dims = []int{int(n)}
+		}
+		specs, fills := make([]engine.DataSpec, len(sources)), make([]func(*iface.Buffer) error, len(sources))
+		for _, sized := range []bool{true, false} { // lists and files say how many there are
+			for i, a := range fields.Arrays {
+				if lists[i] != sized {
+					continue
+				}
+				specs[i] = engine.DataSpec{Name: name + "." + a.Name, Kind: iface.Vector, Elem: a.Elem, Site: siteOf(at), Dims: dims}
+				if sources[i] != nil {
+					fills[i] = sources[i](f, &specs[i])
+					if in := m.input; in != nil { // of a file
+						m.input = nil
+						defer protect(in.Close) // again, unless nothing has read it
+					}
+				}
+				dims = specs[i].Dims
+			}
+		}
+		var arrays []*datamgr.Handle
+		for i := range specs {
+			arrays = append(arrays, m.registerOne(specs[i].Name, specs[i], 0, fills[i], at))
+		}
+		return m.newStructs(t, arrays, at)
+	}
+}
+
+// zeroSource is a source of zeros.
+func zeroSource(el iface.Elem, at position) sourceFn {
+	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+		spec.InParts = true
+		m := f.m
+		return func(b *iface.Buffer) error {
+			return fillBuffer(b, func(p unsafe.Pointer) { writeInt(el, p, 0) }, func() bool { return m.ctx.Err() != nil }, m, at)
+		}
+	}
+}

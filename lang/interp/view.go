@@ -515,6 +515,7 @@ func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*f
 			b.parts[p] = filter.Whole(of.Desc())
 			lo, hi := slabs[p].Off[axis], slabs[p].Off[axis]+slabs[p].Dim[axis]
 			switch {
+			case k.Format.Fields:
 			case k.Format.Arrays[i].Name == "ptr":
 				hi++
 			case k.Ptr != nil:
@@ -541,10 +542,12 @@ func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*f
 	for p := range w.parts {
 		part := &sparse{SparseStructure: k.SparseStructure, origin: k.origin}
 		first, n := slabs[p].Off[axis], slabs[p].Dim[axis]
-		switch k.Format.Axis {
-		case 0:
+		switch {
+		case k.Format.Fields:
+			part.Rows, part.origin = n, k.origin+first
+		case k.Format.Axis == 0:
 			part.Rows, part.origin, part.Ptr = n*k.R, k.origin+first*k.R, k.Ptr[first:first+n+1]
-		case 1:
+		case k.Format.Axis == 1:
 			part.Cols, part.origin, part.Ptr = n, k.origin+first, k.Ptr[first:first+n+1]
 		}
 		w.sparsePart(p, part)

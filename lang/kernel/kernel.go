@@ -111,7 +111,7 @@ func complete(t *types.Type) bool {
 	switch {
 	case t == nil:
 		return false
-	case t.IsScalar() || t.Kind == types.Void:
+	case t.IsScalar() || t.Kind == types.Void || t.Fields() != nil:
 		return true
 	case t.Kind == types.Elem || t.Sparse() != nil || t.Data() != iface.NoKind:
 		return t.Param != 0 || t.Elem != iface.NoElem

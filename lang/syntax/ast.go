@@ -81,6 +81,20 @@ type (
 		Name *Ident
 		Type *TypeExpr
 	}
+	// Struct declares a type of elements with fields; the statements of Body are Fields.
+	Struct struct {
+		stmtNode
+		Doc  string
+		Name *Ident
+		Body *Block
+		Obj  *types.Object
+	}
+	// Field is a field of a struct.
+	Field struct {
+		stmtNode
+		Name *Ident
+		Type *TypeExpr
+	}
 	// Codelet is a codelet, or an extern codelet when Body is nil.
 	Codelet struct {
 		stmtNode

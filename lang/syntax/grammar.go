@@ -24,6 +24,7 @@ type statement struct {
 	Import      *importStmt      `parser:"@@"`
 	Param       *paramStmt       `parser:"| @@"`
 	Extern      *externStmt      `parser:"| @@"`
+	Struct      *structStmt      `parser:"| @@"`
 	Codelet     *codeletStmt     `parser:"| @@"`
 	Func        *funcStmt        `parser:"| @@"`
 	Let         *letStmt         `parser:"| @@"`
@@ -46,6 +47,7 @@ type statement struct {
 	Simple      *simpleStmt      `parser:"| @@"`
 	Header      *codeletHeader   `parser:"| @@"` // text of a host codelet
 	FuncHeader  *funcHeader      `parser:"| @@"` // text of a host function
+	Field       *fieldStmt       `parser:"| @@"` // of a struct
 }
 
 type importStmt struct {
@@ -63,6 +65,15 @@ type externStmt struct {
 	Codelet *codeletHeader `parser:"'extern' ( 'codelet' @@"`
 	Name    tokens         `parser:"| @Ident"`
 	Type    *typeRef       `parser:"':' @@ )"`
+}
+
+type structStmt struct {
+	Name tokens `parser:"'struct' @Ident"`
+}
+
+type fieldStmt struct {
+	Name tokens   `parser:"@Ident ':'"`
+	Type *typeRef `parser:"@@"`
 }
 
 type codeletStmt struct {

@@ -5,8 +5,10 @@ package syntax
 import (
 	"strconv"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // spanAll is the range of a list of tokens.
@@ -123,6 +125,44 @@ func (p *parser) headed() bool {
 	}
 	p.fail(advice.Failure{From: p.begin, At: p.pos, Mistake: token.Unexpected(p.TokenAt(p.pos), "`{`")})
 	return false
+}
+
+func (p *parser) structStmt(w where) Stmt {
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
+	inside := where{fields: true}
+	h := head[structStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(inside)
+		return nil
+	}
+	s := &Struct{Doc: doc, Name: nameOf(h.Name)}
+	if s.Body = p.body(inside); s.Body == nil {
+		return nil
+	}
+	return s
+}
+
+func (p *parser) fieldStmt(w where) Stmt {
+	if p.Tokens[p.pos].Kind == token.Ident && p.pos+1 < len(p.Tokens) && p.Tokens[p.pos+1].Kind == token.Ident { // int x
+		typ, name := p.Tokens[p.pos].Text(p.Text), p.Tokens[p.pos+1].Text(p.Text)
+		what := "the type of a field follows its name"
+		if _, swapped := iface.ElemByName(name); swapped { // x f64
+			typ, name, what = name, typ, "a field has a colon after its name"
+		} else if to := vocab.ForeignElems[typ]; to != "" {
+			typ = to
+		}
+		at := Span{Lo: p.Tokens[p.pos].Lo, Hi: p.Tokens[p.pos+1].Hi}
+		p.mistakeAt(at, "E0101", what).Hint("write `%s: %s`", name, typ)
+		for !p.BlockEnd(p.pos) && p.Tokens[p.pos].Kind != token.NL && p.Tokens[p.pos].Kind != token.EOF {
+			p.pos++
+		}
+		return nil
+	}
+	h := head[fieldStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Field{Name: nameOf(h.Name), Type: h.Type.lower()}
 }
 
 func (p *parser) codeletStmt(w where) Stmt {

@@ -46,6 +46,7 @@ type where struct {
 	fn      bool // in a func
 	loop    bool // in for or while
 	codelet bool
+	fields  bool // in a struct
 }
 
 // in is the place inside a block of w.
@@ -167,6 +168,9 @@ func (p *parser) stmts(w where) []Stmt {
 // nothing to keep: then the mistake is reported.
 func (p *parser) stmt(w where) Stmt {
 	t := p.Tokens[p.pos]
+	if w.fields {
+		return p.fieldStmt(w)
+	}
 	if t.Kind != token.Keyword {
 		return p.simple(w)
 	}
@@ -181,6 +185,8 @@ func (p *parser) stmt(w where) Stmt {
 		return p.paramStmt(w)
 	case "extern":
 		return p.externStmt(w)
+	case "struct":
+		return p.structStmt(w)
 	case "codelet":
 		return p.codeletStmt(w)
 	case "func":
@@ -275,6 +281,8 @@ func (p *parser) misplaced(word string, w where) Stmt {
 	switch word {
 	case "codelet", "each":
 		inside.codelet = true
+	case "struct":
+		inside = where{fields: true}
 	}
 	p.pos++
 	p.pos, _ = p.HeadEnd(p.pos)

@@ -44,7 +44,7 @@ func (s *Signature) Flat() *Signature {
 		f := p.Type.Sparse()
 		for i, a := range f.Arrays {
 			q := Param{Name: p.Name + "." + a.Name, Mode: iface.R, Type: p.Type.Member(a.Name), Span: p.Span}
-			if i == f.Values() {
+			if i == f.Values() || f.Fields {
 				q.Mode = p.Mode
 			}
 			flat.Params = append(flat.Params, q)
@@ -71,6 +71,7 @@ const (
 	ArrayObject   // from acquire
 	FuncObject    // script or host function
 	CodeletObject // script or host codelet
+	StructObject  // a struct
 	ModuleObject
 	BuiltinFunc
 	BuiltinValue // pi, inf, ram, cpu, …
@@ -93,6 +94,7 @@ type Object struct {
 
 	Sig    *Signature // funcs and codelets
 	Module *Module    // ModuleObject
+	Struct *Struct    // StructObject; nil after an error
 	Node   any        // *syntax.Func or *syntax.Codelet that declares it; nil for host objects
 	Host   any        // the host's object: *engine.Codelet, *lang.Func, …
 	Kinds  []string   // host codelets: device kinds with an implementation; nil: unknown

@@ -7,6 +7,7 @@
 package types
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -40,21 +41,48 @@ const (
 	Worker
 	DeviceKind // cpu, cuda, opencl: type "kind"
 	Reducer
-	Elem  // inside codelets: an element of type Elem or Param
-	Modes // has no values
-	Dense // signatures of host codelets only: a vector or a matrix, of Elem or Param
-	CSR   // a sparse matrix in compressed rows: see Sparse
-	CSC   // in compressed columns
-	COO   // by coordinates
-	BCSR  // in compressed rows of blocks
+	Elem    // inside codelets: an element of type Elem or Param
+	Modes   // has no values
+	Dense   // signatures of host codelets only: a vector or a matrix, of Elem or Param
+	CSR     // a sparse matrix in compressed rows: see Sparse
+	CSC     // in compressed columns
+	COO     // by coordinates
+	BCSR    // in compressed rows of blocks
+	Structs // a vector of structs, of Struct: see Sparse
 )
 
 // Type is a type of the language. Types are compared with Same, never with ==.
 type Type struct {
-	Kind  Kind
-	Elem  iface.Elem // of handles, and of Kind Elem
-	Param byte       // 'T': an element-type parameter instead of Elem; 0 for none
-	Of    *Type
+	Kind   Kind
+	Elem   iface.Elem // of handles, and of Kind Elem
+	Param  byte       // 'T': an element-type parameter instead of Elem; 0 for none
+	Of     *Type
+	Struct *Struct // of Structs
+}
+
+// Struct is a type of elements with fields, which lie in an array each.
+type Struct struct {
+	Name   string
+	Format *iface.SparseFormat // its Arrays are the fields
+}
+
+// SameStruct reports whether a and b have the same name and fields.
+func SameStruct(a, b *Struct) bool {
+	if a == nil || b == nil || a == b {
+		return a == b
+	}
+	return a.Name == b.Name && slices.Equal(a.Format.Arrays, b.Format.Arrays)
+}
+
+// StructsOf returns the type of vectors of structs of type s.
+func StructsOf(s *Struct) *Type { return &Type{Kind: Structs, Struct: s} }
+
+// Fields returns the format of structs, or nil for other types.
+func (t *Type) Fields() *iface.SparseFormat {
+	if t.Kind != Structs {
+		return nil
+	}
+	return t.Struct.Format
 }
 
 // Types without parts.
@@ -142,8 +170,12 @@ func SparseOf(f *iface.SparseFormat, e iface.Elem) *Type {
 	return TInvalid
 }
 
-// Sparse returns the format of a sparse matrix of type t, or nil for other types.
+// Sparse returns the format of data of type t that is several arrays, a sparse matrix or structs, or nil for other
+// types.
 func (t *Type) Sparse() *iface.SparseFormat {
+	if t.Kind == Structs {
+		return t.Struct.Format
+	}
 	if t.Kind < CSR || t.Kind > BCSR {
 		return nil
 	}
@@ -162,7 +194,7 @@ func (t *Type) Member(name string) *Type {
 		return nil
 	}
 	out := HandleOf(f.Arrays[i].Kind, f.Arrays[i].Elem)
-	if i == f.Values() {
+	if i == f.Values() && !f.Fields {
 		out.Elem, out.Param = t.Elem, t.Param
 	}
 	return out
@@ -182,14 +214,14 @@ func Same(a, b *Type) bool {
 	if a == b || a == nil || b == nil || a.Kind == Invalid || b.Kind == Invalid {
 		return true
 	}
-	return a.Kind == b.Kind && a.Elem == b.Elem && a.Param == b.Param && Same(a.Of, b.Of)
+	return a.Kind == b.Kind && a.Elem == b.Elem && a.Param == b.Param && Same(a.Of, b.Of) && SameStruct(a.Struct, b.Struct)
 }
 
 var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Complex: "complex", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
-	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr", Structs: "vector",
 }
 
 // String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".
@@ -198,13 +230,15 @@ func (t *Type) String() string {
 		return "?"
 	}
 	elem := t.Elem.String()
-	if t.Param != 0 {
+	if t.Kind == Structs {
+		elem = t.Struct.Name
+	} else if t.Param != 0 {
 		elem = string(t.Param)
 	}
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR, CSC, COO, BCSR:
+	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR, CSC, COO, BCSR, Structs:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {

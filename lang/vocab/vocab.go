@@ -143,6 +143,7 @@ var Words = []Entry{
 	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, tensor, csr, csc, coo, bcsr, void()"},
 	{"release", "release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
 	{"return", "return x", "leaves a function with its result"},
+	{"struct", "struct Particle { x: f64; y: f64; id: i32 }", "declares elements with fields: `register p = vector[Particle](n)`"},
 	{"then", "if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},
 	{"to", "prefetch x to gpu(0)   ·   unpartition v to ram   ·   release xs to R", "says where to, or to which mode"},
 	{"true", "true", "the bool that is not false"},

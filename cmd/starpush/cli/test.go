@@ -303,7 +303,7 @@ func testFunctions(name string, src []byte) (tests []testCase, acts bool) {
 				bare := !slices.ContainsFunc(st.Params, func(p *syntax.FuncParam) bool { return p.Default == nil })
 				tests = append(tests, testCase{name: st.Name.Name, fn: true, bare: bare})
 			}
-		case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet:
+		case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Struct, *syntax.Codelet:
 		case *syntax.Let, *syntax.Register, *syntax.Partition:
 			syntax.Walk(&syntax.File{Stmts: []syntax.Stmt{st}}, func(n syntax.Node, _ []syntax.Node) {
 				if call, ok := n.(*syntax.Call); ok {

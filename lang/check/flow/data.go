@@ -36,6 +36,16 @@ func (f *walk) register(s *syntax.Register) {
 			}
 		}
 	}
+	if t := s.Value.Type(); t != nil && t.Fields() != nil && init.life == lifeUnwritten {
+		fields := slices.DeleteFunc(slices.Clone(call.Args), func(a *syntax.Arg) bool { return a.Name == nil || t.Fields().Array(a.Name.Name) < 0 })
+		switch len(fields) {
+		case 0:
+		case len(t.Fields().Arrays):
+			init.life = lifeWritten
+		default:
+			init.life = lifeUnknown // that of some fields
+		}
+	}
 	for _, n := range s.Names {
 		if n.Obj == nil || !n.Obj.Type.IsHandle() {
 			continue
@@ -442,7 +452,7 @@ func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 		} else if x.obj.Type.Kind == types.Block || x.obj.Type.Kind == types.Tensor {
 			form = "axis(0, p)"
 		} else if x.obj.Type.Sparse() != nil {
-			form = map[types.Kind]string{types.CSC: "cols(p)", types.COO: "entries(p)"}[x.obj.Type.Kind]
+			form = map[types.Kind]string{types.CSC: "cols(p)", types.COO: "entries(p)", types.Structs: "blocks(p)"}[x.obj.Type.Kind]
 			if form == "" {
 				form = "rows(p)"
 			}
@@ -507,7 +517,7 @@ func (f *walk) unwritten(x *cell, at syntax.Node) {
 	filled := f.u.Checker.WithArg(ctor, "fill = 0")
 	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", filled))
 	d.Edit(f.u.File.At(ctor), filled)
-	if t := x.obj.Type; t.Sparse() != nil {
+	if t := x.obj.Type; t.Sparse() != nil && t.Fields() == nil {
 		d.Help = append(d.Help, fmt.Sprintf("or write its values first, by a task that takes `W %s`", name))
 	} else if t.IsDense() && !t.Elem.IsComplex() {
 		zero := "0"

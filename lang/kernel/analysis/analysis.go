@@ -78,8 +78,13 @@ func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 		if o.Node == nil || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Mode == iface.W || o.Name[0] == '_' {
 			continue
 		}
-		name, sparse := strings.CutSuffix(o.Name, ".val") // any of the three arrays of a sparse matrix may be used
+		name := o.Node.Name.Name
+		sparse := o.Name == name+".val" // any of the three arrays of a sparse matrix may be used
 		if slices.Contains(used, op) || sparse && (slices.Contains(used, op-1) || slices.Contains(used, op-2)) || a.usedInOptions(c.With, name) || determinesTypeParam(sig, name) {
+			continue
+		}
+		field := func(k int) bool { return k != op && a.fn.Operands[k].Node == o.Node }
+		if op > 0 && field(op-1) || slices.ContainsFunc(used, field) { // of structs: one that is used is enough
 			continue
 		}
 		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` does not use its operand `%s`", a.fn.Name, name))

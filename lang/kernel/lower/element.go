@@ -89,6 +89,12 @@ func (l *lowerer) index(x *syntax.Index) *ir.Expr {
 }
 
 func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
+	if at, en := l.elementOfStructs(x.X); en != nil {
+		if e := l.structField(x, at, en); e != nil {
+			return l.loaded(e)
+		}
+		return l.invalid(x)
+	}
 	if m := l.member(x.X); m != nil {
 		return l.operandField(x, m)
 	}
@@ -259,7 +265,11 @@ func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 // It reports false after an error.
 func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]ir.Range, bool) {
 	if len(dom) == 1 {
-		if m := l.member(dom[0]); m != nil {
+		m := l.member(dom[0])
+		if en := l.structsOf(dom[0]); en != nil {
+			m = l.fieldEntry(en, 0)
+		}
+		if m != nil {
 			return l.wholeDomain(word, m, dom[0], names)
 		}
 		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {

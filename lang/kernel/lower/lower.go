@@ -354,6 +354,9 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 		if l.missingEach(s, t) {
 			return nil
 		}
+		if en := l.structsOf(t.X); en != nil {
+			return l.assignStruct(s, t, en)
+		}
 		load := l.element(t, s.Op == "=")
 		if load == nil {
 			l.expr(s.Value)
@@ -362,6 +365,15 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 		l.annotate(t, load)
 		return l.store(s, load)
 	case *syntax.Selector:
+		if at, en := l.elementOfStructs(t.X); en != nil {
+			load := l.structField(t, at, en)
+			if load == nil {
+				l.expr(s.Value)
+				return nil
+			}
+			l.annotate(t, load)
+			return l.store(s, load)
+		}
 		if load := l.lengthOf(t); load != nil {
 			l.annotate(t, load)
 			return l.store(s, load)
@@ -450,15 +462,8 @@ func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 		kind := en.typ.Sparse().Name
 		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is part of the structure of a %s, and this writes it", op.Name, kind))
 		d.Help = append(d.Help, fmt.Sprintf("a task changes values of a %s: `.val`", kind))
-	} else if op.Mode == iface.R {
-		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
-		if op.Node != nil {
-			d.Labels = append(d.Labels, diag.Label{Span: l.f.At(op.Node.ModeAt), Text: "R allows reading only"})
-			if op.Node.Type != nil {
-				d.Help = append(d.Help, fmt.Sprintf("declare it `%s: RW %s`", op.Node.Name.Name, l.text(op.Node.Type)))
-				d.Edit(l.f.At(op.Node.ModeAt), "RW")
-			}
-		}
+	} else {
+		l.writable(s.Target, load.Operand)
 	}
 	return l.assignParts(&ir.Stmt{Kind: ir.StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value})
 }

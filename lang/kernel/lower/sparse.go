@@ -30,7 +30,7 @@ func (l *lowerer) sparseOperand(p *syntax.Operand, t *types.Type, en *entry) {
 		part := add(a.Name, operandEntry, typ)
 		part.operand = len(l.fn.Operands)
 		op := ir.Operand{Name: part.name, Kind: typ.Data(), Elem: l.elemOf(typ), Mode: iface.R}
-		if i == f.Values() {
+		if i == f.Values() || f.Fields {
 			op.Mode, op.Node = p.Mode, p
 		}
 		l.fn.Operands = append(l.fn.Operands, op)
@@ -93,6 +93,9 @@ func (l *lowerer) structureOf(operand int) *entry {
 // sparseField lowers a field of the sparse matrix en.
 func (l *lowerer) sparseField(x *syntax.Selector, en *entry) *ir.Expr {
 	f := en.typ.Sparse()
+	if f.Fields {
+		return l.structsField(x, en)
+	}
 	ptr, val := en.operand, en.operand+f.Values()
 	size := func(operand int, f ir.Field) *ir.Expr {
 		return &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: operand, Field: f, Pos: x.Span}
@@ -253,6 +256,8 @@ func (l *lowerer) overSparse(x syntax.Expr, en *entry) {
 	f := en.typ.Sparse()
 	d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", en.name))
 	switch {
+	case f.Fields:
+		d.Help = append(d.Help, fmt.Sprintf("write `0..%s.n`", en.name))
 	case f.Axis < 0:
 		d.Help = append(d.Help, fmt.Sprintf("over its entries: `0..%s.nnz`", en.name))
 	case f.Blocks:
@@ -266,6 +271,10 @@ func (l *lowerer) overSparse(x syntax.Expr, en *entry) {
 
 // reportSparse reports the sparse matrix en where an element is wanted.
 func (l *lowerer) reportSparse(at syntax.Node, en *entry) {
+	if en.typ.Fields() != nil {
+		l.reportStructs(at, en)
+		return
+	}
 	f := en.typ.Sparse()
 	loop, order, index := "0..%s.nnz", "one by one", "`%[1]s.row[k]` and `%[1]s.col[k]`"
 	if f.Axis >= 0 {

@@ -422,6 +422,10 @@ func (b *builder) stmt(s syntax.Stmt) doc {
 		return b.value(out, s.Value)
 	case *syntax.ExternData:
 		return seq{b.word("extern"), b.name(s.Name), b.typed(s.Type)}
+	case *syntax.Struct:
+		return b.loop(seq{b.word("struct"), b.name(s.Name)}, s.Body)
+	case *syntax.Field:
+		return seq{b.name(s.Name), b.typed(s.Type)}
 	case *syntax.Codelet:
 		return b.codelet(s)
 	case *syntax.Func:

@@ -439,7 +439,7 @@ func (s *Scanner) missingBrace() []int32 {
 // Brackets that are missing: where they were meant to stand.
 
 // blockWords begin statements that have a block.
-var blockWords = WordSet("if", "for", "while", "func", "codelet", "acquire", "each", "else")
+var blockWords = WordSet("if", "for", "while", "func", "struct", "codelet", "acquire", "each", "else")
 
 // missingOpen puts a { where one is missing, so that the block it belongs to is
 // read as such. It looks only when the text has more } than {: then a head without {

@@ -99,13 +99,13 @@ func (l *Lexer) Next() (lexer.Token, error) {
 
 // Reserved are the words that are never names.
 var Reserved = WordSet(
-	"import", "as", "param", "extern", "codelet", "func", "let", "register", "partition", "unpartition", "by", "then",
+	"import", "as", "param", "extern", "struct", "codelet", "func", "let", "register", "partition", "unpartition", "by", "then",
 	"insert", "with", "acquire", "release", "wait", "prefetch", "to", "hint", "invalidate", "unregister", "evict", "if",
 	"else", "for", "in", "while", "return", "break", "continue", "assert", "each", "true", "false", "none", "and", "or", "not")
 
 // StatementWords begin a statement.
 var StatementWords = []string{
-	"import", "param", "extern", "codelet", "func", "let", "register", "partition", "unpartition", "insert", "acquire",
+	"import", "param", "extern", "struct", "codelet", "func", "let", "register", "partition", "unpartition", "insert", "acquire",
 	"release", "wait", "prefetch", "hint", "invalidate", "unregister", "evict", "if", "for", "while", "return", "break",
 	"continue", "assert", "each",
 }
@@ -114,7 +114,7 @@ var StatementWords = []string{
 var IsStatementWord = WordSet(StatementWords...)
 
 // TopLevelOnly begin the statements that are visible in the whole file.
-var TopLevelOnly = WordSet("import", "param", "extern", "codelet", "func")
+var TopLevelOnly = WordSet("import", "param", "extern", "struct", "codelet", "func")
 
 // continues are the words that, at the start of a line, belong to the line before.
 var continues = WordSet("with", "then", "else", "by", "and", "or")

@@ -1,0 +1,112 @@
+package lang_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// TestStructsBind brings structs of the program and of files to a script, which changes them in place.
+func TestStructsBind(t *testing.T) {
+	ctx := context.Background()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("p.csv", []byte("id,y,on,x,other\n7,0.5,1,1,99\n8,1.5,0,2,98\n9,2.5,true,3,97\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+struct P { x: f64; y: f32; id: i32; on: bool }
+extern p: vector[P]
+codelet step(p: RW vector[P]) {
+    each i in p {
+        p[i].x += p[i].y
+        p[i].on = not p[i].on
+        if p.offset + i == 2 { p[i].id = 100 }
+    }
+}
+partition p by blocks(2)
+for b in 0..2 { insert step(RW p[b]) }
+print(p)
+`
+	prog := compile(t, lang.Config{Files: lang.Dir(".")}, script)
+	const want = `vector[P] 3:
+  0: {x: 1.5, y: 0.5, id: 7, on: false}
+  1: {x: 3.5, y: 1.5, id: 8, on: true}
+  2: {x: 5.5, y: 2.5, id: 100, on: false}
+`
+	run := func(opts ...lang.Option) error {
+		var out bytes.Buffer
+		inst, err := prog.Run(ctx, newRuntime(t, engine.Options{Workers: 2}), append(opts, lang.Stdout(&out))...)
+		if err != nil {
+			return err
+		}
+		if err := inst.Close(); err != nil {
+			return err
+		}
+		if out.String() != want {
+			t.Errorf("printed %q, want %q", out.String(), want)
+		}
+		return nil
+	}
+	type particles struct {
+		X    []float64
+		Vert []float32 `spu:"y"`
+		ID   []int32
+		On   []bool
+	}
+	ps := particles{[]float64{1, 2, 3}, []float32{0.5, 1.5, 2.5}, []int32{7, 8, 9}, []bool{true, false, true}}
+	if err := run(lang.Bind("p", lang.Must(lang.StructsOf(&ps)))); err != nil {
+		t.Fatalf("%+v", err)
+	}
+	if got, want := fmt.Sprint(ps), "{[1.5 3.5 5.5] [0.5 1.5 2.5] [7 8 100] [false true false]}"; got != want {
+		t.Errorf("after the run: %v, want %v", got, want)
+	}
+	if err := run(lang.BindFile("p", "p.csv")); err != nil {
+		t.Errorf("%+v", err)
+	}
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{3, "int is no struct of slices"},
+		{[]struct{ X float64 }{{1}}, "structs side by side"},
+		{struct{}{}, "has no fields"},
+		{struct{ x []float64 }{}, "field x of struct { x []float64 } is not exported"},
+		{struct{ X float64 }{}, "must be a slice of elements"},
+		{struct{ X []string }{}, "must be a slice of elements"},
+		{struct{ X, Y []float64 }{make([]float64, 2), make([]float64, 3)}, "field Y has 3 elements, and X has 2"},
+		{struct {
+			X []float64
+			Y []float64 `spu:"x"`
+		}{}, "have the name \"x\""},
+	} {
+		if _, err := lang.StructsOf(c.v); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("StructsOf(%T): %v, want an error with %q", c.v, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		data *lang.Data
+		want string
+	}{
+		{lang.VectorOf([]float64{1}), "`p` is bound to a vector[f64]"},
+		{lang.Must(lang.StructsOf(struct {
+			X, Y []float64
+			ID   []int32
+			On   []bool
+		}{})), "the field `y` of `p` is f32, and its slice has f64"},
+		{lang.Must(lang.StructsOf(struct {
+			X  []float64
+			Y  []float32
+			ID []int32
+		}{})), "`p` has the fields `x`, `y`, `id`, `on`, and is bound to `X`, `Y`, `ID`"},
+	} {
+		if err := run(lang.Bind("p", c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want an error with %q", err, c.want)
+		}
+	}
+}
