@@ -95,15 +95,39 @@ func BlockOf[T Elem](s []T, nx, ny, nz, ldx, ldy int, opts ...DataOption) (*Data
 // s[i*step[0] + j*step[1] + k*step[2] + l]. A zero in step stands for nothing between
 // neighbours along that index.
 func TensorOf[T Elem](s []T, dims [4]int, step [3]int, opts ...DataOption) (*Data, error) {
-	all, fits, empty := dims[3], true, dims[3] == 0
+	return tensorOf("TensorOf", s, dims[:], step[:], opts)
+}
+
+// TensorNOf makes s the home memory of a tensor with four to eight indices and the sizes dims: element (i0, i1, …) is
+// s[i0*step[0] + i1*step[1] + …], with a step for each index but the last. A zero in step stands for nothing between
+// neighbours along that index, and a nil step for zeros.
+func TensorNOf[T Elem](s []T, dims, step []int, opts ...DataOption) (*Data, error) {
+	switch n := len(dims); {
+	case n < 4 || n > iface.MaxRank:
+		return nil, fmt.Errorf("lang: TensorNOf: %d sizes, and a tensor has 4 to %d", n, iface.MaxRank)
+	case step == nil:
+		step = make([]int, n-1)
+	case len(step) != n-1:
+		return nil, fmt.Errorf("lang: TensorNOf: %d steps for %d sizes; give one for each index but the last", len(step), n)
+	}
+	return tensorOf("TensorNOf", s, slices.Clone(dims), slices.Clone(step), opts)
+}
+
+// tensorOf is TensorNOf for the function that the caller named; it keeps dims and step.
+func tensorOf[T Elem](function string, s []T, dims, step []int, opts []DataOption) (*Data, error) {
+	fail := func(format string, args ...any) (*Data, error) {
+		return nil, fmt.Errorf("lang: "+function+": "+format, args...)
+	}
+	last := len(dims) - 1
+	all, fits, empty := dims[last], true, dims[last] == 0
 	for _, n := range dims {
 		if n < 0 {
-			return nil, fmt.Errorf("lang: TensorOf: %d is not a size; sizes must not be negative", n)
+			return fail("%d is not a size; sizes must not be negative", n)
 		}
 	}
-	for k := 2; k >= 0; k-- {
+	for k := last - 1; k >= 0; k-- {
 		side := all // by side
-		if k < 2 && fits && !empty {
+		if k < last-1 && fits && !empty {
 			if dims[k+1] > math.MaxInt/step[k+1] {
 				fits = false
 			}
@@ -113,7 +137,7 @@ func TensorOf[T Elem](s []T, dims [4]int, step [3]int, opts ...DataOption) (*Dat
 			step[k] = max(1, side)
 		}
 		if fits && !empty && step[k] < side {
-			return nil, fmt.Errorf("lang: TensorOf: step[%d] is %d, below %d; elements would overlap", k, step[k], side)
+			return fail("step[%d] is %d, below %d; elements would overlap", k, step[k], side)
 		}
 		empty = empty || dims[k] == 0
 		if fits && !empty {
@@ -121,9 +145,9 @@ func TensorOf[T Elem](s []T, dims [4]int, step [3]int, opts ...DataOption) (*Dat
 		}
 	}
 	if !empty && (!fits || all > len(s)) {
-		return nil, fmt.Errorf("lang: TensorOf: the slice has %d elements, too few for sizes %v with steps %v", len(s), dims, step)
+		return fail("the slice has %d elements, too few for sizes %v with steps %v", len(s), dims, step)
 	}
-	return newData(interp.Binding{Kind: iface.Tensor, Elem: iface.ElemOf[T](), Dims: dims[:], Step: step[:],
+	return newData(interp.Binding{Kind: iface.KindOf(len(dims)), Elem: iface.ElemOf[T](), Dims: dims, Step: step,
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
 }
 
@@ -182,21 +206,15 @@ func sparseOf[T Elem](function string, s iface.SparseStructure, val []T, opts []
 }
 
 // Sizes describes data for plans, without memory: a variable for no size, a vector
-// for one, a matrix (rows, columns) for two, a block for three, a tensor for four. Program.Plan takes it wherever it takes
+// for one, a matrix (rows, columns) for two, a block for three, a tensor for four to eight. Program.Plan takes it wherever it takes
 // data; Run does not. Extern variables need nothing at all in plans.
 func Sizes[T Elem](dims ...int) *Data {
 	b := interp.Binding{Elem: iface.ElemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
-	switch len(dims) {
-	case 0:
-		b.Kind = iface.Variable
-	case 1:
-		b.Kind = iface.Vector
-	case 2:
-		b.Kind, b.LD = iface.Matrix, dims[1]
-	case 3:
-		b.Kind = iface.Block
-	case 4:
-		b.Kind = iface.Tensor
+	if len(dims) <= iface.MaxRank {
+		b.Kind = iface.KindOf(len(dims))
+	}
+	if b.Kind == iface.Matrix {
+		b.LD = dims[1]
 	}
 	return newData(b, nil)
 }

@@ -145,6 +145,75 @@ func TestBlockOfWrong(t *testing.T) {
 	}
 }
 
+// TestTensorNOf: a script uses a tensor of the host with six indices as a whole, by tiles and by slices, in a body and in a
+// kernel of the host, and the types of the host say how many indices there are.
+func TestTensorNOf(t *testing.T) {
+	add := lang.Must(lang.NewCodelet("add(t: RW tensor[f64, 6], up: f64)", lang.CPUFunc(func(t lang.Buffer[float64], up float64) {
+		for n := range t.Shape()[4] {
+			for l := range t.Line(0, 0, 0, 0, n) {
+				t.Line(0, 0, 0, 0, n)[l] += up * float64(t.Offset(5)+l)
+			}
+		}
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{add}}))
+	prog, ds := comp.Compile(t.Context(), "t.spu", []byte(`
+extern t: tensor[f64, 6]
+extern codelet add(t: RW tensor[f64, 6], up: f64)
+codelet twice(b: RW tensor[f64]) { each i, j, k, l in b { b[i, j, k, l] *= 2.0 } }
+partition tiles = t by tiles(2, 1, 2, 1, 1, 3)
+partition slices = t by pick(0) then pick(1)
+for i, j, k in grid(2, 2, 3) { insert add(RW tiles[i, 0, j, 0, 0, k], 100) }
+insert twice(RW slices[1, 0])
+`))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+	dims, step := []int{2, 1, 2, 1, 2, 3}, []int{33, 31, 14, 0, 5}
+	mem := slices.Repeat([]float64{-1}, 33+14+5+3)
+	want := slices.Clone(mem)
+	for n := range 2 * 2 * 2 * 3 {
+		i, k, m, l := n/12, n/6%2, n/3%2, n%3
+		at := i*33 + k*14 + m*5 + l
+		mem[at] = float64(n)
+		want[at] = float64(n + 100*l)
+		if i == 1 && k == 0 {
+			want[at] *= 2
+		}
+	}
+	inst, err := prog.Run(t.Context(), rt, lang.Bind("t", lang.Must(lang.TensorNOf(mem, dims, step))))
+	if err == nil {
+		err = inst.Close()
+	}
+	if err != nil || !slices.Equal(mem, want) {
+		t.Fatalf("%v\ngot  %v\nwant %v", err, mem, want)
+	}
+	for _, c := range []struct {
+		dims, step []int
+		err        string
+	}{
+		{[]int{1, 1, 1}, nil, "3 sizes, and a tensor has 4 to 8"},
+		{make([]int, 9), nil, "9 sizes, and a tensor has 4 to 8"},
+		{[]int{1, 1, 1, 1, 1}, []int{1}, "1 steps for 5 sizes; give one for each index but the last"},
+		{[]int{2, 2, 2, 2, 2}, []int{0, 0, 0, 1}, "step[3] is 1, below 2; elements would overlap"},
+		{[]int{2, 2, 2, 2, 8}, nil, "the slice has 55 elements, too few for sizes [2 2 2 2 8]"},
+		{[]int{2, 2, 2, -2, 8}, nil, "-2 is not a size"},
+	} {
+		if _, err := lang.TensorNOf(mem, c.dims, c.step); err == nil || !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%v %v: %v, want %q", c.dims, c.step, err, c.err)
+		}
+	}
+	for text, want := range map[string]string{
+		"f(x: R tensor[f64, 9])": "only a tensor has a number of indices in the bracket, from 4 to 8",
+		"f(x: R matrix[f64, 5])": "only a tensor has a number of indices",
+	} {
+		if _, err := lang.NewCodelet(text, lang.CPUFunc(func(lang.Buffer[float64]) {})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestTensorOf: a script uses a tensor of the host as a whole, by tiles and by blocks, and
 // a kernel of the host gets its lines.
 func TestTensorOf(t *testing.T) {

@@ -222,6 +222,14 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.Rank != nil {
+		if name != "tensor" || in.Kind != types.Elem || e.Rank.Value < 4 || e.Rank.Value > iface.MaxRank {
+			return nil, fmt.Errorf("%s[%v, %d]: only a tensor has a number of indices in the bracket, from 4 to %d", name, in, e.Rank.Value, iface.MaxRank)
+		}
+		t := types.TensorOf(int(e.Rank.Value), in.Elem)
+		t.Param = in.Param
+		return t, nil
+	}
 	switch name {
 	case "list":
 		return types.ListOf(in), nil

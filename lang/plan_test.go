@@ -472,7 +472,8 @@ func TestPlanWithoutData(t *testing.T) {
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16))}, []string{"`A` is bound to a vector[i16]"}},
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2))}, []string{"`A` is bound to a block[i16]"}},
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2))}, []string{"`A` is bound to a tensor[i16]"}},
-		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2, 1))}, []string{`Bind("A")`, "[16 3 2 2 1]", "three (a block) or four (a tensor)"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2, 1))}, []string{"`A` is bound to a tensor[i16, 5]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](1, 2, 3, 4, 5, 6, 7, 8, 9))}, []string{`Bind("A")`, "[1 2 3 4 5 6 7 8 9]", "three (a block), or 4 to 8 (a tensor)"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](-1))}, []string{`Bind("x")`, "not negative"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](3))}, []string{"E0505"}}, // fewer elements than parts
 	} {

@@ -118,7 +118,7 @@ func Refusal(name string, kind iface.Kind, elem iface.Elem, save bool) (why, ins
 		switch {
 		case kind == iface.Block && suffix == ".pgm":
 			return "a `.pgm` file is grey and holds no block", "an image in colour is " + verb + " `.png`"
-		case kind == iface.Tensor || save && (kind == iface.Vector || kind == iface.Variable):
+		case kind.IsTensor() || save && (kind == iface.Vector || kind == iface.Variable):
 			return fmt.Sprintf("a %v is no image", kind), "an image is a matrix, or a block of rows x columns x 3 or 4"
 		case save && elem != iface.NoElem && elem != iface.U8 && elem != iface.U16:
 			return fmt.Sprintf("a `%s` file has elements of u8 or u16, and these are %v", suffix, elem), "scale and round the elements into data of u8 or u16 first"

@@ -277,7 +277,7 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 		case types.Block:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
 		case types.Tensor:
-			d.Help = append(d.Help, fmt.Sprintf("write `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` or `%[1]s.n3`", c.text(x)))
+			d.Help = append(d.Help, "write "+sizeFields(c.text(x), t, "or"))
 		case types.Structs:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.n`", c.text(x)))
 		case types.CSR, types.CSC, types.COO, types.BCSR:
@@ -411,7 +411,7 @@ func (c *checker) reducer(e *syntax.Call) *types.Type {
 	}
 	if init != nil && combine != nil && len(init.Sig.Params) > 0 && len(combine.Sig.Params) > 0 {
 		a, b := init.Sig.Params[0].Type, combine.Sig.Params[0].Type
-		if a.Kind != b.Kind && a.Kind != types.Dense && b.Kind != types.Dense || a.Param == 0 && b.Param == 0 && a.Elem != b.Elem {
+		if !types.SameKind(a, b) && a.Kind != types.Dense && b.Kind != types.Dense || a.Param == 0 && b.Param == 0 && a.Elem != b.Elem {
 			d := c.err("E0705", e, "`init` and `combine` work on different data")
 			d.Notes = append(d.Notes, "codelet "+init.Sig.Text, "codelet "+combine.Sig.Text)
 		}

@@ -356,6 +356,14 @@ func Indices(n int) string {
 		return "three indices"
 	case 4:
 		return "four indices"
+	case 5:
+		return "five indices"
+	case 6:
+		return "six indices"
+	case 7:
+		return "seven indices"
+	case 8:
+		return "eight indices"
 	}
 	return fmt.Sprintf("%d indices", n)
 }

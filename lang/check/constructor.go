@@ -102,6 +102,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	call, ok := e.(*syntax.Call)
 	var name *syntax.Ident
 	var elem syntax.Expr
+	var rank *syntax.IntLit
 	if ok {
 		switch fn := call.Fn.(type) {
 		case *syntax.Ident:
@@ -109,6 +110,10 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 		case *syntax.Index:
 			if id, ok := fn.X.(*syntax.Ident); ok && len(fn.Args) == 1 {
 				name, elem = id, fn.Args[0]
+			} else if ok && len(fn.Args) == 2 {
+				if n, ok := fn.Args[1].(*syntax.IntLit); ok {
+					name, elem, rank = id, fn.Args[0], n
+				}
 			}
 		}
 	}
@@ -145,8 +150,12 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 		}
 		return types.TVoid
 	}
-	t := c.handleType(call, name, elem)
+	t := c.handleType(call, name, elem, rank)
 	call.Fn.SetType(t)
+	if rank != nil && t == types.TInvalid {
+		c.args(call)
+		return t
+	}
 	c.constructorArgs(call, name.Name, t)
 	return t
 }
@@ -154,7 +163,13 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 // noArguments reports vector[f64] where vector[f64](n) should be; typ is its type.
 func (c *checker) noArguments(e syntax.Expr, kind, typ string) {
 	d := c.err("E0705", e, fmt.Sprintf("`%s` is a type: a constructor needs its arguments", c.text(e)))
-	sizes := strings.Join(sizeNames[kind], ", ")
+	names := sizeNames[kind]
+	if x, ok := syntax.Unparen(e).(*syntax.Index); ok && len(x.Args) == 2 {
+		if n, ok := x.Args[1].(*syntax.IntLit); ok && isTensorRank(n.Value) {
+			names = iface.KindOf(int(n.Value)).Sizes()
+		}
+	}
+	sizes := strings.Join(names, ", ")
 	if kind != "variable" {
 		d.Help = append(d.Help, fmt.Sprintf("write `%s(%s)`, or with a value `%s(%s, fill = 0)`", typ, sizes, typ, sizes))
 		return
@@ -196,8 +211,9 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	return types.TInvalid
 }
 
-// handleType is the type that kind[elem] names.
-func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.Expr) *types.Type {
+// handleType is the type that kind[elem] or kind[elem, rank] names. Without a rank, tensors have as many indices
+// as the call gives sizes, and four at least.
+func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.Expr, rank *syntax.IntLit) *types.Type {
 	if elem == nil {
 		d := c.err("E0705", call.Fn, fmt.Sprintf("`%s` needs its element type", name.Name))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s[f64](...)`; element types: %s", name.Name, elemNames()))
@@ -218,7 +234,41 @@ func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.
 	if el == nil {
 		return types.TInvalid
 	}
-	return &types.Type{Kind: handleKinds[name.Name], Elem: el.Elem}
+	t := &types.Type{Kind: handleKinds[name.Name], Elem: el.Elem}
+	switch {
+	case rank != nil:
+		return c.ranked(t, name.Name, rank, c.text(elem))
+	case t.Kind == types.Tensor:
+		return types.TensorOf(sizesGiven(call), t.Elem)
+	}
+	return t
+}
+
+// sizesGiven returns how many sizes a constructor of a tensor is given, at most as many as there can be.
+func sizesGiven(call *syntax.Call) int {
+	n := 0
+	all := iface.KindOf(iface.MaxRank).Sizes()
+	for i, a := range call.Args {
+		switch {
+		case a.Name != nil:
+			n = max(n, 1+slices.Index(all, a.Name.Name))
+		case i == n:
+			switch syntax.Unparen(a.Value).(type) {
+			case *syntax.StringLit, *syntax.FString, *syntax.ListLit, *syntax.ListComp:
+			default:
+				n++
+			}
+		}
+	}
+	return min(n, iface.MaxRank)
+}
+
+// sizesOf returns the names of the sizes of data of a kind with this name and of type t, which may be TInvalid.
+func sizesOf(kind string, t *types.Type) []string {
+	if t.Kind == types.Tensor {
+		return t.Data().Sizes()
+	}
+	return sizeNames[kind]
 }
 
 // sizeNames are the names of the sizes by the name of the kind.
@@ -231,7 +281,7 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		c.structValues(call, t)
 		return
 	}
-	sizes := sizeNames[kind]
+	sizes := sizesOf(kind, t)
 	given := map[string]*syntax.Arg{}
 	for i, a := range call.Args {
 		name := ""
@@ -239,7 +289,7 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		case a.Name != nil:
 			a.Name.SetType(types.TNone)
 			name = a.Name.Name
-		case c.nameless(a, kind, i):
+		case c.nameless(a, kind, t, i):
 			continue
 		default:
 			name = sizes[i]
@@ -252,7 +302,7 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		given[name] = a
 		c.constructorArg(a, kind, name, t)
 	}
-	c.sources(call, kind, given)
+	c.sources(call, kind, t, given)
 	if f := iface.Sparse(kind); f != nil {
 		c.structure(call, given, f)
 	}
@@ -356,7 +406,7 @@ func (c *checker) structure(call *syntax.Call, given map[string]*syntax.Arg, f *
 }
 
 func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type) {
-	for _, s := range sizeNames[kind] {
+	for _, s := range sizesOf(kind, t) {
 		if s == name {
 			c.want(a.Value, types.TInt, fmt.Sprintf("`%s`", name))
 			if v, ok := literal(a.Value); ok && v < 0 {
@@ -495,7 +545,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 			continue
 		}
 		p := o.Sig.Params[0].Type
-		fitsKind := p.Kind == t.Kind || p.Kind == types.Dense && t.IsDense()
+		fitsKind := types.SameKind(p, t) || p.Kind == types.Dense && t.IsDense()
 		if p != types.TInvalid && (!fitsKind || p.Param == 0 && p.Elem != t.Elem) {
 			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` works on %s, and this data is %s", o.Name, aType(p), aType(t)))
 			d.Notes = append(d.Notes, "codelet "+o.Sig.Text)
@@ -505,7 +555,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 }
 
 // sources checks that the sizes are known and that the data has one source.
-func (c *checker) sources(call *syntax.Call, kind string, given map[string]*syntax.Arg) {
+func (c *checker) sources(call *syntax.Call, kind string, t *types.Type, given map[string]*syntax.Arg) {
 	var src []string
 	for _, s := range []string{"fill", "list", "val", "load", "dense", "from"} {
 		if given[s] != nil {
@@ -528,7 +578,8 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 			return // most likely one of them
 		}
 	}
-	need := sizeNames[kind]
+	all := sizesOf(kind, t)
+	need := all
 	whole := given["load"] != nil || otherStructure(given)
 	if whole && kind == "bcsr" && given["rows"] == nil && given["cols"] == nil {
 		need = need[2:] // blocks have a size, whatever is cut into them
@@ -542,11 +593,11 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		return
 	}
 	last := len(lack) - 1
-	all := lack[last]
+	lacks := lack[last]
 	if last > 0 {
-		all = strings.Join(lack[:last], ", ") + " and " + all
+		lacks = strings.Join(lack[:last], ", ") + " and " + lacks
 	}
-	d := c.err("E0705", call, fmt.Sprintf("`%s` needs %s", kind, all))
+	d := c.err("E0705", call, fmt.Sprintf("`%s` needs %s", kind, lacks))
 	switch {
 	case given["list"] != nil:
 		what := "how many rows it has"
@@ -556,13 +607,13 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 			what = "its sizes"
 		}
 		d.Help = append(d.Help, "a flat list does not show "+what+": write the sizes before it")
-	case kind == "tensor" && len(lack) < len(sizeNames[kind]) && c.otherRank(d, call, len(sizeNames[kind])-len(lack)):
+	case kind == "tensor" && len(lack) < len(all) && c.otherRank(d, call, len(all)-len(lack)):
 	case kind == "bcsr":
 		d.Help = append(d.Help, "`r` and `c` are the numbers of rows and columns of a block: write `"+c.text(call.Fn)+"(r = 2, c = 2, load = ...)`, or `"+sparseForms[kind]+"`")
 	case kind == "vector":
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(n)`, or give the data with `list =` or `load =`")
 	default:
-		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"("+strings.Join(sizeNames[kind], ", ")+")`, or give the data with `load =`")
+		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"("+strings.Join(all, ", ")+")`, or give the data with `load =`")
 	}
 }
 
@@ -570,7 +621,7 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 // sizes are without names.
 func (c *checker) otherRank(d *diag.Diagnostic, call *syntax.Call, n int) bool {
 	index, ok := call.Fn.(*syntax.Index)
-	if !ok || n < 1 || n > iface.MaxRank {
+	if !ok || n < 1 || n > iface.MaxRank || len(index.Args) > 1 && n > 3 {
 		return false
 	}
 	for _, a := range call.Args[:n] {
@@ -578,9 +629,11 @@ func (c *checker) otherRank(d *diag.Diagnostic, call *syntax.Call, n int) bool {
 			return false
 		}
 	}
-	kind := iface.KindOf(n).String()
-	d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s[%s]%s`", Indices(n), kind, kind, c.argsText(index.Args), strings.TrimPrefix(c.text(call), c.text(call.Fn))))
-	d.Edit(c.f.At(index.X), kind)
+	kind := iface.KindOf(n).Word()
+	d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s[%s]%s`", Indices(n), kind, kind, c.text(index.Args[0]), strings.TrimPrefix(c.text(call), c.text(call.Fn))))
+	if len(index.Args) == 1 {
+		d.Edit(c.f.At(index.X), kind)
+	}
 	return true
 }
 
@@ -630,8 +683,8 @@ func (c *checker) wrongArg(a *syntax.Arg) {
 
 // nameless reports the argument a, the i-th, of a constructor if it needs a name:
 // all but the sizes do, and a text or a list is no size.
-func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
-	sizes := sizeNames[kind]
+func (c *checker) nameless(a *syntax.Arg, kind string, t *types.Type, i int) bool {
+	sizes := sizesOf(kind, t)
 	size := i < len(sizes)
 	switch syntax.Unparen(a.Value).(type) {
 	case *syntax.StringLit, *syntax.FString, *syntax.ListLit, *syntax.ListComp:
@@ -640,7 +693,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 			return false // most often an int; other types are reported elsewhere
 		}
 	}
-	t := c.expr(a.Value)
+	t = c.expr(a.Value)
 	c.wrongArg(a)
 	name, what := "", ""
 	switch {
@@ -654,8 +707,10 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 		name, what = "reduce", "a reduction is given by `reduce`"
 	}
 	if name == "" || t.IsNumber() && i > len(sizes) {
+		all := ConstructorArgs(kind)
+		others := slices.IndexFunc(all, func(name string) bool { return !slices.Contains(sizes, name) })
 		d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, Arguments(len(sizes))))
-		d.Help = append(d.Help, "name the others: `"+strings.Join(ConstructorArgs(kind)[len(sizes):], " =`, `")+" =`")
+		d.Help = append(d.Help, "name the others: `"+strings.Join(all[others:], " =`, `")+" =`")
 		return true
 	}
 	d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name: %s", kind, Arguments(len(sizes)), what))
@@ -726,6 +781,9 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 // ConstructorArgs names what vector[T](…) and the other kinds take, sizes first.
 func ConstructorArgs(kind string) []string {
 	names := append([]string{}, sizeNames[kind]...)
+	if kind == "tensor" {
+		names = iface.KindOf(iface.MaxRank).Sizes()
+	}
 	if f := iface.Sparse(kind); f != nil {
 		for _, a := range f.Arrays {
 			names = append(names, a.Name)
@@ -778,7 +836,7 @@ func (c *checker) sizesInBrackets(e syntax.Expr) (right string, sure bool) {
 	for _, g := range groups[1:] {
 		sizes = append(slices.Clone(sizes), g...)
 	}
-	if len(sizes) == 0 { // a type
+	if len(sizes) == 0 || id.Name == "tensor" && len(groups) == 1 && len(sizes) == 1 { // a type
 		return "", false
 	}
 	var texts []string

@@ -173,7 +173,7 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 			help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
 			return
 		case types.Tensor:
-			help("its sizes are `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` and `%[1]s.n3`", x)
+			help("%s", "its sizes are "+sizeFields(x, t, "and"))
 			return
 		case types.Structs:
 			help("its size is `%s.n`", x)
@@ -183,7 +183,7 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 			return
 		case types.Array:
 			if t.Of != nil && t.Of.Kind == types.Tensor {
-				help("its sizes are `%[1]s.n0`, `%[1]s.n1`, `%[1]s.n2` and `%[1]s.n3`", x)
+				help("%s", "its sizes are "+sizeFields(x, t.Of, "and"))
 				return
 			}
 			if t.Of != nil && t.Of.Kind == types.Block {

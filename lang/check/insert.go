@@ -148,14 +148,17 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 
 // rightKind reports whether the handle that a passes is of the parameter's kind.
 func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, sig *types.Signature) bool {
-	if t.Kind == p.Type.Kind || p.Type.Kind == types.Dense && t.IsDense() {
+	if types.SameKind(t, p.Type) || p.Type.Kind == types.Dense && t.IsDense() {
 		return true
 	}
 	d := c.err("E0705", a.Value, fmt.Sprintf("`%s` of `%s` is %s, and this is %s", p.Name, sig.Name, aKind(p.Type), aType(t)))
 	d.Notes = append(d.Notes, "codelet "+sig.Text)
 	switch {
-	case t.Kind == types.View && types.Same(t.Of, p.Type) || t.Kind == types.View && t.Of.Kind == p.Type.Kind:
+	case t.Kind == types.View && types.Same(t.Of, p.Type) || t.Kind == types.View && types.SameKind(t.Of, p.Type):
 		d.Help = append(d.Help, fmt.Sprintf("pass one part of the view: `%v %s[i]`", p.Mode, c.text(a.Value)))
+	case t.Kind == types.Tensor && p.Type.Kind == types.Tensor:
+		d.Help = append(d.Help, fmt.Sprintf("the codelet is for %s, and the data has %s: write one for `%s`, or pass slices by `pick`",
+			Indices(p.Type.Data().Rank()), Indices(t.Data().Rank()), t))
 	case t.Kind == types.List:
 		d.Help = append(d.Help, fmt.Sprintf("pass one of the list: `%v %s[i]`", p.Mode, c.text(a.Value)))
 	case t.Kind == types.Array && a.Mode != iface.NoMode:
@@ -185,7 +188,7 @@ func aKind(t *types.Type) string {
 
 func concrete(t *types.Type) *types.Type {
 	if t.Param != 0 {
-		return &types.Type{Kind: t.Kind, Elem: iface.F64}
+		return &types.Type{Kind: t.Kind, Elem: iface.F64, Rank: t.Rank}
 	}
 	return t
 }
@@ -676,7 +679,7 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 		}
 		return t.Kind == p.Type.Kind
 	}
-	if t.Kind != p.Type.Kind && (p.Type.Kind != types.Dense || t.Kind != types.Vector && t.Kind != types.Matrix) {
+	if !types.SameKind(t, p.Type) && (p.Type.Kind != types.Dense || t.Kind != types.Vector && t.Kind != types.Matrix) {
 		return false
 	}
 	if p.Type.Param == 0 && t.Kind != types.Void && (t.Elem != p.Type.Elem || !types.SameStruct(t.Struct, p.Type.Struct)) {

@@ -4,9 +4,11 @@ package check
 // completion and documentation.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
@@ -30,7 +32,7 @@ func Fields(t *types.Type) []Field {
 	case types.Block:
 		return blockFields
 	case types.Tensor:
-		return tensorFields
+		return tensorFields[t.Data().Rank()-4]
 	case types.CSR, types.CSC, types.COO, types.BCSR:
 		return sparseFields(t)
 	case types.Structs:
@@ -77,17 +79,33 @@ var (
 		{"y0", types.TInt, "place of y = 0 in the root block"},
 		{"z0", types.TInt, "place of z = 0 in the root block"},
 	}
-	tensorFields = []Field{
-		{"n0", types.TInt, "size along the first index"},
-		{"n1", types.TInt, "size along the second index"},
-		{"n2", types.TInt, "size along the third index"},
-		{"n3", types.TInt, "size along the fourth index"},
-		{"offset0", types.TInt, "place along the first index of element 0 in the root tensor"},
-		{"offset1", types.TInt, "place along the second index of element 0 in the root tensor"},
-		{"offset2", types.TInt, "place along the third index of element 0 in the root tensor"},
-		{"offset3", types.TInt, "place along the fourth index of element 0 in the root tensor"},
-	}
 )
+
+// ordinals name the indices of tensors.
+var ordinals = [iface.MaxRank]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
+
+// tensorFields are the fields of tensors, by the number of indices less four.
+var tensorFields = func() (all [iface.MaxRank - 3][]Field) {
+	for k := range all {
+		for axis := range k + 4 {
+			all[k] = append(all[k], Field{fmt.Sprintf("n%d", axis), types.TInt, "size along the " + ordinals[axis] + " index"})
+		}
+		for axis := range k + 4 {
+			all[k] = append(all[k], Field{fmt.Sprintf("offset%d", axis), types.TInt, "place along the " + ordinals[axis] + " index of element 0 in the root tensor"})
+		}
+	}
+	return all
+}()
+
+// sizeFields lists the sizes of x, a tensor of type t, with a word before the last.
+func sizeFields(x string, t *types.Type, word string) string {
+	sizes := t.Data().Sizes()
+	for k, name := range sizes {
+		sizes[k] = "`" + x + "." + name + "`"
+	}
+	last := len(sizes) - 1
+	return strings.Join(sizes[:last], ", ") + " " + word + " " + sizes[last]
+}
 
 // sparseFields lists the fields of a sparse matrix: its sizes, and its arrays, which are data.
 func sparseFields(t *types.Type) []Field {
@@ -167,7 +185,7 @@ func builtinValueObjects() map[string]*types.Object {
 // FieldEntries lists the fields of all kinds of data.
 func FieldEntries() []vocab.Entry {
 	var out []vocab.Entry
-	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, {Kind: types.Tensor}, {Kind: types.CSR}, {Kind: types.CSC}, {Kind: types.COO}, {Kind: types.BCSR}, types.ViewOf(types.TInvalid)} {
+	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, types.TensorOf(iface.MaxRank, iface.NoElem), {Kind: types.CSR}, {Kind: types.CSC}, {Kind: types.COO}, {Kind: types.BCSR}, types.ViewOf(types.TInvalid)} {
 		for _, f := range Fields(t) {
 			kind, _, _ := strings.Cut(t.String(), "[")
 			out = append(out, vocab.Entry{Name: f.Name, Syntax: "x." + f.Name, Doc: "of a " + kind + ": " + f.Doc})
@@ -233,7 +251,9 @@ var FilterTable = []FilterEntry{
 		Doc: "p rows of q tiles of a matrix, indexed [i, j]; of a block or tensor, a count for each index",
 		On:  []types.Kind{types.Matrix, types.Block, types.Tensor}, Splits: "matrices, blocks and tensors", Dims: 2, Shape: "a grid of tiles", All: true,
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1, Axis: 1},
-			{Name: "r", Type: types.TInt, Min: 1, Axis: 2, Optional: true}, {Name: "s", Type: types.TInt, Min: 1, Axis: 3, Optional: true}, haloArg, insideArg}},
+			{Name: "r", Type: types.TInt, Min: 1, Axis: 2, Optional: true}, {Name: "s", Type: types.TInt, Min: 1, Axis: 3, Optional: true},
+			{Name: "t", Type: types.TInt, Min: 1, Axis: 4, Optional: true}, {Name: "u", Type: types.TInt, Min: 1, Axis: 5, Optional: true},
+			{Name: "v", Type: types.TInt, Min: 1, Axis: 6, Optional: true}, {Name: "w", Type: types.TInt, Min: 1, Axis: 7, Optional: true}, haloArg, insideArg}},
 	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs along the k-th index of any data, or slabs of given sizes",
 		On: indexed, Splits: "vectors, matrices, blocks and tensors", Dims: 1, Shape: "a row of slabs", Sizes: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg, insideArg}},
@@ -260,16 +280,16 @@ func (f *FilterEntry) splits(k types.Kind) bool {
 	return false
 }
 
-// lower is the kind of slices, which have an index less.
-var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix, types.Tensor: types.Block}
-
 // forms are the ways to write the filter for data of type t.
 func (f *FilterEntry) forms(t *types.Type) []string {
-	forms := strings.Split(f.Syntax, "  ")
-	if k := t.Data().Rank() - 2; f.All && k >= 0 {
-		return forms[k : k+1]
+	if n := t.Data().Rank(); f.All && n >= 2 {
+		var names []string
+		for _, a := range f.Args[:n] {
+			names = append(names, a.Name)
+		}
+		return []string{f.Name + "(" + strings.Join(names, ", ") + ")"}
 	}
-	return forms
+	return strings.Split(f.Syntax, "  ")
 }
 
 // dims is the number of indices of the parts that the call makes.
@@ -299,7 +319,7 @@ func (f *FilterEntry) PartOf(t *types.Type) *types.Type {
 	case !f.splits(t.Kind):
 		return nil
 	case f.Drops:
-		return &types.Type{Kind: lower[t.Kind], Elem: t.Elem}
+		return t.Lower()
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
@@ -42,6 +43,14 @@ func (c *checker) resolve(e *syntax.TypeExpr, operand bool) *types.Type {
 		return types.TInvalid
 	}
 	t := c.resolve1(e, operand)
+	if e.Rank != nil && e.Rank.Type() == nil {
+		e.Rank.SetType(types.TInt)
+		if t != types.TInvalid {
+			d := c.err("E0705", e.Rank, fmt.Sprintf("`%s` takes no number in brackets", e.Name.Name))
+			d.Help = append(d.Help, "only a tensor has one: `tensor[f64, 5]` has five indices")
+			t = types.TInvalid
+		}
+	}
 	e.Type = t
 	return t
 }
@@ -65,7 +74,11 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		if el == nil {
 			return types.TInvalid
 		}
-		return &types.Type{Kind: handleKinds[name], Elem: el.Elem, Param: el.Param}
+		t := &types.Type{Kind: handleKinds[name], Elem: el.Elem, Param: el.Param}
+		if e.Rank != nil {
+			return c.ranked(t, name, e.Rank, c.text(e.Elem))
+		}
+		return t
 	case name == "list" || name == "view" || name == "array":
 		return c.compound(e, name, operand)
 	case plainTypes[name] != nil:
@@ -94,6 +107,37 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 	c.unknownType(e, operand)
 	return types.TInvalid
 }
+
+// ranked returns the type of data like t, of a kind with this name, with the number of indices that is written behind
+// the element type elem; TInvalid after a report.
+func (c *checker) ranked(t *types.Type, name string, rank *syntax.IntLit, elem string) *types.Type {
+	rank.SetType(types.TInt)
+	n := rank.Value
+	switch {
+	case t.Kind != types.Tensor:
+		d := c.err("E0705", rank, fmt.Sprintf("`%s` takes only an element type in brackets", name))
+		if isTensorRank(n) {
+			d.Help = append(d.Help, fmt.Sprintf("data of %s is a tensor: `tensor[%s, %d]`", ir.Counted(int(n), "index", "indices"), elem, n))
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", name, elem))
+		}
+	case n >= 0 && n < 4:
+		low := iface.KindOf(int(n)).Type(elem)
+		d := c.err("E0705", rank, fmt.Sprintf("a tensor has 4 to %d indices, and this says %d", iface.MaxRank, n))
+		d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s`", ir.Counted(int(n), "index", "indices"), iface.KindOf(int(n)), low))
+	case !isTensorRank(n):
+		d := c.err("E0705", rank, fmt.Sprintf("a tensor has 4 to %d indices, and this says %s", iface.MaxRank, c.text(rank)))
+		d.Help = append(d.Help, "let two indices share one: one of n and one of m values are one of n * m")
+	default:
+		out := types.TensorOf(int(n), t.Elem)
+		out.Param = t.Param
+		return out
+	}
+	return types.TInvalid
+}
+
+// isTensorRank reports whether a tensor may have n indices.
+func isTensorRank(n int64) bool { return n >= 4 && n <= iface.MaxRank }
 
 func (c *checker) compound(e *syntax.TypeExpr, name string, operand bool) *types.Type {
 	if e.Elem == nil {

@@ -97,7 +97,7 @@ func (b *NamedBinding) checkSizes(plan bool) error {
 	case !plan:
 		return fmt.Errorf("lang: Bind(%q): Sizes are for plans; a run needs memory, such as lang.VectorOf(s)", b.Name)
 	case b.Data.Kind == iface.NoKind:
-		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), two (a matrix), three (a block) or four (a tensor)", b.Name, b.Data.Dims)
+		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), two (a matrix), three (a block), or 4 to %d (a tensor)", b.Name, b.Data.Dims, iface.MaxRank)
 	}
 	for _, n := range b.Data.Dims {
 		if n < 0 {

@@ -167,7 +167,8 @@ func axisNoun(b *iface.Buffer, d int) string {
 		return [...]string{"row", "column"}[d]
 	case iface.Block:
 		return [...]string{"x plane", "y plane", "z plane"}[d]
-	case iface.Tensor:
+	}
+	if b.Kind.IsTensor() {
 		return "slab"
 	}
 	return "element"

@@ -681,18 +681,21 @@ func field(d *iface.Desc, ld int, name string) int64 {
 		return int64(d.Dim[1])
 	case "nz", "n2":
 		return int64(d.Dim[2])
-	case "n3":
-		return int64(d.Dim[3])
 	case "offset", "row0", "x0", "offset0":
 		return int64(d.Off[0])
 	case "col0", "y0", "offset1":
 		return int64(d.Off[1])
 	case "z0", "offset2":
 		return int64(d.Off[2])
-	case "offset3":
-		return int64(d.Off[3])
 	case "ld":
 		return int64(ld)
 	}
-	return 0
+	switch last := int(name[len(name)-1] - '0'); { // of a tensor, from the fourth index on
+	case last >= int(d.Rank):
+		return 0
+	case name[0] == 'n':
+		return int64(d.Dim[last])
+	default:
+		return int64(d.Off[last])
+	}
 }

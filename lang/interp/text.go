@@ -337,7 +337,7 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 				t.row(&out, "\n  ", func(j int) string { grows(&out); return item(i, j) })
 			}, func() { t.text(&out, "\n  "+elision) })
 		}
-	case iface.Block, iface.Tensor:
+	default: // blocks and tensors
 		out.WriteString(" " + shapeText(&b.Desc) + ":")
 		at := make([]int, b.Rank)
 		row := int(b.Rank) - 2

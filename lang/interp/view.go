@@ -171,7 +171,7 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 		fc.make = func(*frame) filter.Filter { return filter.Halves() }
 	case "tiles":
 		var counts []func(f *frame) int
-		for k, name := range []string{"p", "q", "r", "s"} {
+		for k, name := range []string{"p", "q", "r", "s", "t", "u", "v", "w"} {
 			if filterArg(s, name, k) != nil {
 				counts = append(counts, num(name, k, 0))
 			}

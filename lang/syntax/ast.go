@@ -265,11 +265,12 @@ type Option struct {
 	Value Expr
 }
 
-// TypeExpr is a type as written: name, or name[elem].
+// TypeExpr is a type as written: name, name[elem], or name[elem, rank].
 type TypeExpr struct {
 	Span
 	Name *Ident
 	Elem *TypeExpr
+	Rank *IntLit     // nil: none
 	Type *types.Type // set by the checker
 }
 

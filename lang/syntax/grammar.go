@@ -98,7 +98,8 @@ type operand struct {
 
 type typeRef struct {
 	Name   tokens   `parser:"@( Ident | 'none' )"`
-	Elem   *typeRef `parser:"[ '[' @@ ']' ]"`
+	Elem   *typeRef `parser:"[ '[' @@"`
+	Rank   tokens   `parser:"[ ',' @Int ] ']' ]"`
 	Tokens tokens
 }
 

@@ -3,7 +3,9 @@ package syntax
 // Lowering: what participle read of a statement becomes a node of the tree.
 
 import (
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/syntax/advice"
@@ -33,12 +35,24 @@ func namesOf(ts tokens) []*Ident {
 	return out
 }
 
+// intOf makes a number of at most one token; nil if there is none. One that no int can hold is the largest.
+func intOf(ts tokens) *IntLit {
+	if len(ts) == 0 {
+		return nil
+	}
+	v, err := strconv.ParseInt(strings.ReplaceAll(ts[0].Value, "_", ""), 0, 64)
+	if err != nil {
+		v = math.MaxInt64
+	}
+	return &IntLit{exprNode: exprNode{Span: token.SpanOf(&ts[0])}, Value: v, Text: ts[0].Value}
+}
+
 // lower makes a type.
 func (t *typeRef) lower() *TypeExpr {
 	if t == nil {
 		return nil
 	}
-	return &TypeExpr{Span: spanAll(t.Tokens), Name: nameOf(t.Name), Elem: t.Elem.lower()}
+	return &TypeExpr{Span: spanAll(t.Tokens), Name: nameOf(t.Name), Elem: t.Elem.lower(), Rank: intOf(t.Rank)}
 }
 
 // lower makes the options of a statement.

@@ -56,6 +56,7 @@ type Type struct {
 	Kind   Kind
 	Elem   iface.Elem // of handles, and of Kind Elem
 	Param  byte       // 'T': an element-type parameter instead of Elem; 0 for none
+	Rank   uint8      // of a Tensor with more than four indices: how many; else 0
 	Of     *Type
 	Struct *Struct // of Structs
 }
@@ -125,10 +126,30 @@ func HandleOf(k iface.Kind, e iface.Elem) *Type {
 		return &Type{Kind: Matrix, Elem: e}
 	case iface.Block:
 		return &Type{Kind: Block, Elem: e}
-	case iface.Tensor:
-		return &Type{Kind: Tensor, Elem: e}
+	}
+	if k.IsTensor() {
+		return TensorOf(k.Rank(), e)
 	}
 	return TVoid
+}
+
+// TensorOf returns the type of tensors with rank indices, from 4 to iface.MaxRank, and elements of type e.
+func TensorOf(rank int, e iface.Elem) *Type {
+	t := &Type{Kind: Tensor, Elem: e}
+	if rank > 4 {
+		t.Rank = uint8(rank)
+	}
+	return t
+}
+
+// SameKind reports whether handles of types a and b are of the same kind of data: of tensors, with as many indices.
+func SameKind(a, b *Type) bool { return a.Kind == b.Kind && a.Rank == b.Rank }
+
+// Lower returns the type of slices of data of type t, which have an index less; t has an index.
+func (t *Type) Lower() *Type {
+	low := HandleOf(iface.KindOf(t.Data().Rank()-1), t.Elem)
+	low.Param = t.Param
+	return low
 }
 
 // Data returns the kind of data of a handle type, iface.NoKind for others.
@@ -143,7 +164,7 @@ func (t *Type) Data() iface.Kind {
 	case Block:
 		return iface.Block
 	case Tensor:
-		return iface.Tensor
+		return iface.KindOf(max(4, int(t.Rank)))
 	case Void:
 		return iface.Void
 	}
@@ -214,7 +235,7 @@ func Same(a, b *Type) bool {
 	if a == b || a == nil || b == nil || a.Kind == Invalid || b.Kind == Invalid {
 		return true
 	}
-	return a.Kind == b.Kind && a.Elem == b.Elem && a.Param == b.Param && Same(a.Of, b.Of) && SameStruct(a.Struct, b.Struct)
+	return SameKind(a, b) && a.Elem == b.Elem && a.Param == b.Param && Same(a.Of, b.Of) && SameStruct(a.Struct, b.Struct)
 }
 
 var kindNames = map[Kind]string{
@@ -238,7 +259,9 @@ func (t *Type) String() string {
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Block, Tensor, Dense, CSR, CSC, COO, BCSR, Structs:
+	case Tensor:
+		return t.Data().Type(elem)
+	case Variable, Vector, Matrix, Block, Dense, CSR, CSC, COO, BCSR, Structs:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {

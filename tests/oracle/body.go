@@ -71,16 +71,20 @@ func field(name string, dims, offset []int) int64 {
 		return int64(dims[1])
 	case "nz", "n2":
 		return int64(dims[2])
-	case "n3":
-		return int64(dims[3])
 	case "offset", "row0", "x0", "offset0":
 		return int64(offset[0])
 	case "col0", "y0", "offset1":
 		return int64(offset[1])
 	case "z0", "offset2":
 		return int64(offset[2])
-	case "offset3":
-		return int64(offset[3])
+	}
+	if of, k := name[:len(name)-1], int(name[len(name)-1]-'0'); k < len(dims) && k < 8 { // of a tensor, from the fourth index on
+		switch of {
+		case "n":
+			return int64(dims[k])
+		case "offset":
+			return int64(offset[k])
+		}
 	}
 	panic("oracle: field " + name)
 }

@@ -3,7 +3,6 @@ package oracle
 // Registered data and its views: parts are lists of the places of their elements.
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -342,5 +341,5 @@ func (h *handle) typeText() string {
 	if h.shape == Void {
 		return "void"
 	}
-	return fmt.Sprintf("%v[%v]", h.shape, h.data.Elem)
+	return h.shape.typeOf(h.data.Elem.String())
 }

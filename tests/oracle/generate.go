@@ -160,7 +160,7 @@ func (g *generator) register(shape Shape, t Type, dims []int) *Stmt {
 	d := &Data{Shape: shape, Elem: t, Dims: slices.Clone(dims)}
 	if dims == nil {
 		for range shape.rank() {
-			most := [...]int{Vector: 20, Matrix: 7, Block: 4, Tensor: 3}[shape]
+			most := [...]int{Vector: 20, Matrix: 7, Block: 4, Tensor: 3, Tensor5: 2, Tensor6: 2, Tensor7: 2, Tensor8: 2}[shape]
 			d.Dims = append(d.Dims, 1+g.IntN(most))
 		}
 	}

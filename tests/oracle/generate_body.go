@@ -28,8 +28,18 @@ type axisName struct {
 	axis     int
 }
 
-var fieldNames = [...][]string{Vector: {"n"}, Matrix: {"rows", "cols"}, Block: {"nx", "ny", "nz"}, Tensor: {"n0", "n1", "n2", "n3"}}
-var offsetNames = [...][]string{Vector: {"offset"}, Matrix: {"row0", "col0"}, Block: {"x0", "y0", "z0"}, Tensor: {"offset0", "offset1", "offset2", "offset3"}}
+var fieldNames = [...][]string{Vector: {"n"}, Matrix: {"rows", "cols"}, Block: {"nx", "ny", "nz"},
+	Tensor: numbered("n", 4), Tensor5: numbered("n", 5), Tensor6: numbered("n", 6), Tensor7: numbered("n", 7), Tensor8: numbered("n", 8)}
+var offsetNames = [...][]string{Vector: {"offset"}, Matrix: {"row0", "col0"}, Block: {"x0", "y0", "z0"},
+	Tensor: numbered("offset", 4), Tensor5: numbered("offset", 5), Tensor6: numbered("offset", 6), Tensor7: numbered("offset", 7), Tensor8: numbered("offset", 8)}
+
+// numbered is n names of fields of tensors.
+func numbered(name string, n int) (all []string) {
+	for k := range n {
+		all = append(all, fmt.Sprint(name, k))
+	}
+	return all
+}
 
 // expressions by their parts
 func num(i int64) *Expr                { return &Expr{Op: "int", Int: i} }
@@ -55,7 +65,11 @@ func (g *generator) name(prefix string) string {
 func (g *generator) elemType() Type { return Elems[g.IntN(len(Elems))] }
 
 func (g *generator) shape() Shape {
-	return pick(g, Variable, Variable, Vector, Vector, Vector, Vector, Matrix, Matrix, Block, Tensor)
+	s := pick(g, Variable, Variable, Vector, Vector, Vector, Vector, Matrix, Matrix, Block, Tensor)
+	for s >= Tensor && s < Tensor8 && g.chance(40) {
+		s++
+	}
+	return s
 }
 
 // codelet makes a codelet.
@@ -110,7 +124,7 @@ func (b *bodyMaker) operand(name string, mode Mode) {
 			break
 		}
 	}
-	if !b.generic && o.Shape != Tensor && b.chance(18) { // bodies have no tensors of complex elements
+	if !b.generic && o.Shape != Tensor8 && b.chance(18) { // bodies have no complex elements of eight indices
 		o.Elem = pick(b.generator, ComplexElems...)
 	}
 	b.c.Ops = append(b.c.Ops, o)

@@ -603,7 +603,7 @@ func (g *generator) function() {
 		// data of the function goes to the caller
 		if k := slices.IndexFunc(body, func(s *Stmt) bool { return s.Kind == Register && s.Data.Shape != Void && s.Data.Sparse == nil }); k >= 0 {
 			d := body[k].Data
-			f.Result = d.Shape.String() + "[" + d.Elem.String() + "]"
+			f.Result = d.Shape.typeOf(d.Elem.String())
 			f.Body = append(f.Body, &Stmt{Kind: Return, Expr: name(body[k].Name)})
 		}
 	}

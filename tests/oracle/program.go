@@ -5,6 +5,8 @@
 // the implementation does against what the oracle says.
 package oracle
 
+import "fmt"
+
 // A Program is a script.
 type Program struct {
 	Codelets []*Codelet
@@ -43,11 +45,29 @@ const (
 	Matrix
 	Block
 	Tensor
+	Tensor5
+	Tensor6
+	Tensor7
+	Tensor8
 	Void
 )
 
 func (s Shape) String() string {
-	return [...]string{"variable", "vector", "matrix", "block", "tensor", "void"}[s]
+	switch {
+	case s == Void:
+		return "void"
+	case s >= Tensor:
+		return "tensor"
+	}
+	return [...]string{"variable", "vector", "matrix", "block"}[s]
+}
+
+// typeOf writes the type of data of the shape with elements of a type.
+func (s Shape) typeOf(elem string) string {
+	if s > Tensor && s < Void {
+		return fmt.Sprintf("tensor[%s, %d]", elem, s.rank())
+	}
+	return s.String() + "[" + elem + "]"
 }
 
 // rank is the number of indices.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -373,14 +374,19 @@ func (h *handle) text() string {
 			fmt.Fprintf(&b, "\n  x = %d:", x)
 			rows(x*plane, h.dims[1], h.dims[2], "   ")
 		}, func() { b.WriteString("\n  …") })
-	case Tensor:
-		gap := func() { b.WriteString("\n  …") }
-		shown(h.dims[0], 8, 5, 2, func(i int) {
-			shown(h.dims[1], 8, 5, 2, func(j int) {
-				fmt.Fprintf(&b, "\n  [%d, %d]:", i, j)
-				rows((i*h.dims[1]+j)*h.dims[2]*h.dims[3], h.dims[2], h.dims[3], "   ")
-			}, gap)
-		}, gap)
+	default:
+		last := len(h.dims) - 2
+		var planes func(at []string, n int) // those at some first indices; n is their number, row by row
+		planes = func(at []string, n int) {
+			if len(at) == last {
+				fmt.Fprintf(&b, "\n  [%s]:", strings.Join(at, ", "))
+				rows(n*h.dims[last]*h.dims[last+1], h.dims[last], h.dims[last+1], "   ")
+				return
+			}
+			size := h.dims[len(at)]
+			shown(size, 8, 5, 2, func(i int) { planes(append(slices.Clone(at), fmt.Sprint(i)), n*size+i) }, func() { b.WriteString("\n  …") })
+		}
+		planes(nil, 0)
 	}
 	return b.String()
 }

@@ -202,8 +202,11 @@ func (o Operand) text() string {
 	if o.Sparse != "" {
 		return fmt.Sprintf("%s: %v %s[%s]", strings.TrimSuffix(o.Name, sparseValues), o.Mode, o.Sparse, elem)
 	}
-	return fmt.Sprintf("%s: %v %v[%s]", o.Name, o.Mode, o.Shape, elem)
+	return fmt.Sprintf("%s: %v %s", o.Name, o.Mode, o.Shape.typeOf(elem))
 }
+
+// rankInType reports whether the constructor says in its type how many indices a tensor has, which its sizes say, too.
+func (d *Data) rankInType() bool { return len(d.Dims) > 0 && d.Dims[0]%2 == 1 }
 
 func (d *Data) text() string {
 	if d.Shape == Void {
@@ -252,7 +255,11 @@ func (d *Data) text() string {
 	case len(names) == 1:
 		args = append(args, fmt.Sprintf("reduce = reducer(init = %s)", d.Reduce))
 	}
-	return fmt.Sprintf("%s[%v](%s)", kind, d.Elem, strings.Join(args, ", "))
+	typ := kind + "[" + d.Elem.String() + "]"
+	if d.Sparse == nil && d.rankInType() {
+		typ = d.Shape.typeOf(d.Elem.String())
+	}
+	return typ + "(" + strings.Join(args, ", ") + ")"
 }
 
 // neutralOps are the reductions that the language has.

@@ -440,7 +440,7 @@ func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, 
 		if dims, ok := parseSizes(path); ok && plan && known && !isFile(path) {
 			if len(dims) != kind.Rank() {
 				return nil, usagef("--data %s=%s: %s has %s, as in %s=%s", x.Name, path, x.Type,
-					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes", iface.Tensor: "four sizes"}[kind], x.Name, sizeExample(kind))
+					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes"}[kind]+tensorSizes(kind), x.Name, sizeExample(kind))
 			}
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
 			continue
@@ -570,8 +570,19 @@ func dataError(path string, err error) string {
 	return text
 }
 
+// tensorSizes says how many sizes a tensor has, and nothing of other data.
+func tensorSizes(kind iface.Kind) string {
+	if !kind.IsTensor() {
+		return ""
+	}
+	return fmt.Sprintf("%d sizes", kind.Rank())
+}
+
 func sizeExample(kind iface.Kind) string {
-	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20", iface.Tensor: "8x40x30x20"}[kind]
+	if kind.IsTensor() {
+		return strings.Repeat("2x", kind.Rank()-4) + "8x40x30x20"
+	}
+	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20"}[kind]
 }
 
 func isFile(path string) bool {
@@ -595,7 +606,7 @@ func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (form
 			want.Dims = []int{}
 		case iface.Vector:
 			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
-		case iface.Block, iface.Tensor:
+		case iface.Block, iface.Tensor, iface.Tensor5, iface.Tensor6, iface.Tensor7, iface.Tensor8:
 			return want, fmt.Errorf("%s: a .bin file does not say what sizes the %v has; use .npy or .npz", path, kind)
 		default:
 			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .npz, .mtx or .csv", path)
@@ -644,10 +655,11 @@ func loadData(ctx context.Context, path, typ string, most int64) (d *lang.Data, 
 
 // dataType takes the type of an extern apart.
 func dataType(typ string) (iface.Kind, iface.Elem, bool) {
-	name, rest, _ := strings.Cut(typ, "[")
-	elem, ok := iface.ElemByName(strings.TrimSuffix(rest, "]"))
-	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor} {
-		if ok && k.String() == name && loaders[elem] != nil {
+	_, rest, _ := strings.Cut(typ, "[")
+	name, _, _ := strings.Cut(strings.TrimSuffix(rest, "]"), ",")
+	elem, ok := iface.ElemByName(name)
+	for rank := range iface.MaxRank + 1 {
+		if k := iface.KindOf(rank); ok && k.Type(name) == typ && loaders[elem] != nil {
 			return k, elem, true
 		}
 	}
@@ -695,10 +707,10 @@ func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lan
 		return lang.VectorOf(s[:n]), nil
 	case iface.Block:
 		return lang.BlockOf(s[:n], in.Dims[0], in.Dims[1], in.Dims[2], 0, 0)
-	case iface.Tensor:
-		return lang.TensorOf(s[:n], [4]int(in.Dims), [3]int{})
+	case iface.Matrix:
+		return lang.MatrixOf(s[:n], in.Dims[0], in.Dims[1], 0)
 	}
-	return lang.MatrixOf(s[:n], in.Dims[0], in.Dims[1], 0)
+	return lang.TensorNOf(s[:n], in.Dims, nil)
 }
 
 // A save is one --save flag.

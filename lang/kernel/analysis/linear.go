@@ -157,7 +157,7 @@ func (a sum[T]) constant() (int64, bool) { return a.c, len(a.terms) == 0 }
 // isSize reports whether a is the size of one axis and a constant.
 func isSize(a linear) bool {
 	for t, k := range a.terms {
-		return len(a.terms) == 1 && k == 1 && t.slot < 0 && t.field <= ir.FieldDim3
+		return len(a.terms) == 1 && k == 1 && t.slot < 0 && t.field <= ir.FieldDim7
 	}
 	return false
 }

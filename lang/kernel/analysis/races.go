@@ -4,6 +4,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -202,7 +203,7 @@ func (a *analysis) checkOwnElements(each *ir.Stmt, op int, uses []access) {
 	rank := a.fn.Operands[op].Kind.Rank()
 	var best []int
 	bestBad := -1 // the first use that does not fit best
-	for _, places := range axisAssignments(len(each.Domain), rank) {
+	for _, places := range placesToTry(each, uses, rank) {
 		bad := -1
 		for pass := 0; pass < 2 && bad < 0; pass++ { // stores first: they determine the positions
 			for k, u := range uses {
@@ -381,6 +382,45 @@ func (a *analysis) rowOf(r *ir.Range, matrix string) *ir.Expr {
 		return nil
 	}
 	return lo
+}
+
+// placesToTry returns the ways to assign the indices of an each to different axes of an operand of some rank that may
+// fit all uses: all ways for up to four axes, and for more those that fit the first store. There is one at least, for
+// messages, unless the each has more indices than the operand.
+func placesToTry(each *ir.Stmt, uses []access, rank int) [][]int {
+	n := len(each.Domain)
+	if rank <= 4 || n > rank {
+		return axisAssignments(n, rank)
+	}
+	var out [][]int
+	for _, u := range uses {
+		if !u.store {
+			continue
+		}
+		var rec func(p []int)
+		rec = func(p []int) {
+			if len(p) == n {
+				out = append(out, slices.Clone(p))
+				return
+			}
+			for k := range rank {
+				x := u.index[k]
+				if x != nil && x.Op == ir.OpSlot && x.Slot == each.Domain[len(p)].Slot && !slices.Contains(p, k) && len(out) < 16 {
+					rec(append(p, k))
+				}
+			}
+		}
+		rec(nil)
+		break
+	}
+	if out == nil {
+		first := make([]int, n)
+		for k := range first {
+			first[k] = k
+		}
+		out = append(out, first)
+	}
+	return out
 }
 
 // axisAssignments returns all ways to assign n indices to different axes of rank.

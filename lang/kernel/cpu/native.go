@@ -6,6 +6,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -82,17 +83,9 @@ func (o *Order) Fold(e *ir.Expr) int {
 const (
 	WordPtr = iota
 	WordDim0
-	WordDim1
-	WordDim2
-	WordDim3
-	WordStride0 // in elements: between neighbours along each index but the last
-	WordStride1
-	WordStride2
-	WordOff0
-	WordOff1
-	WordOff2
-	WordOff3
-	OperandWords
+	WordStride0  = WordDim0 + iface.MaxRank        // in elements: between neighbours along each index but the last
+	WordOff0     = WordStride0 + iface.MaxRank - 1 // along each index
+	OperandWords = WordOff0 + iface.MaxRank
 )
 
 // Words fills in the words of machine code: OperandWords for each data operand of the body, in
@@ -104,13 +97,16 @@ func (o Bound) Words(words []uint64) {
 	for _, k := range m.p.used {
 		v, w := &m.ops[k], words[k*OperandWords:][:OperandWords]
 		w[WordPtr] = uint64(uintptr(v.ptr))
-		w[WordDim0], w[WordDim1] = uint64(v.dim[0]), uint64(v.dim[1])
-		w[WordOff0], w[WordOff1] = uint64(v.off[0]), uint64(v.off[1])
-		w[WordStride0], w[WordStride1] = uint64(v.row), 1
+		w[WordDim0], w[WordDim0+1] = uint64(v.dim[0]), uint64(v.dim[1])
+		w[WordOff0], w[WordOff0+1] = uint64(v.off[0]), uint64(v.off[1])
+		w[WordStride0], w[WordStride0+1] = uint64(v.row), 1
 		if b := v.buf; b != nil {
-			w[WordDim2], w[WordOff2] = uint64(b.Dim[2]), uint64(b.Off[2])
-			w[WordDim3], w[WordOff3] = uint64(b.Dim[3]), uint64(b.Off[3])
-			w[WordStride0], w[WordStride1], w[WordStride2] = uint64(b.Stride[0]), uint64(b.Stride[1]), uint64(b.Stride[2])
+			for k := 2; k < int(b.Rank); k++ {
+				w[WordDim0+k], w[WordOff0+k] = uint64(b.Dim[k]), uint64(b.Off[k])
+			}
+			for k := range int(b.Rank) - 1 {
+				w[WordStride0+k] = uint64(b.Stride[k])
+			}
 		}
 	}
 	locals := words[len(m.p.fn.Operands)*OperandWords:]

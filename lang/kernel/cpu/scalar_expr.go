@@ -166,17 +166,19 @@ func fieldOf(e *ir.Expr) intFn {
 		return func(m *machine) int64 { return m.ops[op].off[0] }
 	case ir.FieldOff1:
 		return func(m *machine) int64 { return m.ops[op].off[1] }
-	case ir.FieldDim2, ir.FieldDim3:
-		axis := e.Field - ir.FieldDim0
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[axis]) }
-	case ir.FieldOff2, ir.FieldOff3:
-		axis := e.Field - ir.FieldOff0
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[axis]) }
-	case ir.FieldStride0, ir.FieldStride1, ir.FieldStride2:
-		axis := e.Field - ir.FieldStride0
-		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[axis]) }
+	case ir.FieldLD:
+		return func(m *machine) int64 { return m.ops[op].row }
 	}
-	return func(m *machine) int64 { return m.ops[op].row }
+	switch f := e.Field; {
+	case f <= ir.FieldDim7:
+		axis := f - ir.FieldDim0
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[axis]) }
+	case f <= ir.FieldOff7:
+		axis := f - ir.FieldOff0
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[axis]) }
+	}
+	axis := e.Field - ir.FieldStride0
+	return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[axis]) }
 }
 
 func (c *compiler) toInteger(e *ir.Expr) intFn {

@@ -182,10 +182,18 @@ const (
 	FieldDim1
 	FieldDim2
 	FieldDim3
+	FieldDim4
+	FieldDim5
+	FieldDim6
+	FieldDim7
 	FieldOff0
 	FieldOff1
 	FieldOff2
 	FieldOff3
+	FieldOff4
+	FieldOff5
+	FieldOff6
+	FieldOff7
 	FieldLD
 	// The distances between neighbours along all indices but the last of blocks and tensors,
 	// in elements. The language has no names for them; kernels on devices take them as
@@ -193,6 +201,10 @@ const (
 	FieldStride0
 	FieldStride1
 	FieldStride2
+	FieldStride3
+	FieldStride4
+	FieldStride5
+	FieldStride6
 )
 
 // Expr is an expression. Trees may share nodes, which are immutable once a body is lowered.

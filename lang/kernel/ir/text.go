@@ -162,18 +162,43 @@ var fieldNames = map[iface.Kind]map[string]Field{
 	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
 	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
 	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
-	iface.Tensor: {"n0": FieldDim0, "n1": FieldDim1, "n2": FieldDim2, "n3": FieldDim3,
-		"offset0": FieldOff0, "offset1": FieldOff1, "offset2": FieldOff2, "offset3": FieldOff3},
+}
+
+// tensorField returns the field of a tensor with a name: "n2", "offset2".
+func tensorField(k iface.Kind, name string) (Field, bool) {
+	first, number := FieldDim0, ""
+	switch {
+	case strings.HasPrefix(name, "n"):
+		number = name[1:]
+	case strings.HasPrefix(name, "offset"):
+		first, number = FieldOff0, name[len("offset"):]
+	}
+	if len(number) != 1 || number[0] < '0' || int(number[0]-'0') >= k.Rank() {
+		return 0, false
+	}
+	return first + Field(number[0]-'0'), true
 }
 
 // FieldByName returns the field of data of kind k with a name.
 func FieldByName(k iface.Kind, name string) (f Field, ok bool) {
+	if k.IsTensor() {
+		return tensorField(k, name)
+	}
 	f, ok = fieldNames[k][name]
 	return f, ok
 }
 
 // FieldName returns the name of field f of data of kind k.
 func FieldName(k iface.Kind, f Field) string {
+	if rank := Field(k.Rank()); k.IsTensor() {
+		switch {
+		case f < FieldDim0+rank:
+			return fmt.Sprintf("n%d", f-FieldDim0)
+		case f >= FieldOff0 && f < FieldOff0+rank:
+			return fmt.Sprintf("offset%d", f-FieldOff0)
+		}
+		return "?"
+	}
 	for n, g := range fieldNames[k] {
 		if f == g {
 			return n
@@ -192,7 +217,19 @@ func IndexNames(k iface.Kind) string {
 	case iface.Tensor:
 		return "i, j, k, l"
 	}
+	if k.IsTensor() {
+		return Numbered("i", k.Rank())
+	}
 	return "i"
+}
+
+// Numbered returns n names: "i0, i1, i2".
+func Numbered(name string, n int) string {
+	var all []string
+	for k := range n {
+		all = append(all, name+strconv.Itoa(k))
+	}
+	return strings.Join(all, ", ")
 }
 
 // Noun is a noun of messages, singular and plural.
@@ -210,8 +247,8 @@ func (w Noun) For(n int64) string {
 // "two indices".
 func Counted(n int, one, many string) string {
 	number := strconv.Itoa(n)
-	if n > 0 && n < 5 {
-		number = [...]string{"", "one", "two", "three", "four"}[n]
+	if n > 0 && n < 9 {
+		number = [...]string{"", "one", "two", "three", "four", "five", "six", "seven", "eight"}[n]
 	}
 	return number + " " + Noun{one, many}.For(int64(n))
 }
@@ -226,14 +263,15 @@ func AxisNouns(k iface.Kind) []Noun {
 		return []Noun{{"row", "rows"}, {"column", "columns"}}
 	case iface.Block:
 		return []Noun{{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}}
-	case iface.Tensor:
-		var out []Noun
-		for k := range k.Rank() {
-			out = append(out, Noun{fmt.Sprintf("slab along index %d", k), fmt.Sprintf("slabs along index %d", k)})
-		}
-		return out
 	}
-	return nil
+	if !k.IsTensor() {
+		return nil
+	}
+	var out []Noun
+	for k := range k.Rank() {
+		out = append(out, Noun{fmt.Sprintf("slab along index %d", k), fmt.Sprintf("slabs along index %d", k)})
+	}
+	return out
 }
 
 // SourceText returns the source text at s, on one line.

@@ -61,7 +61,11 @@ func typeExpr(t *syntax.TypeExpr) *types.Type {
 	case "block":
 		return &types.Type{Kind: types.Block, Elem: e, Param: p}
 	case "tensor":
-		return &types.Type{Kind: types.Tensor, Elem: e, Param: p}
+		out := &types.Type{Kind: types.Tensor, Elem: e, Param: p}
+		if t.Rank != nil && t.Rank.Value > 4 {
+			out.Rank = uint8(t.Rank.Value)
+		}
+		return out
 	}
 	e, p = elem(t.Name.Name)
 	return &types.Type{Kind: types.Elem, Elem: e, Param: p}

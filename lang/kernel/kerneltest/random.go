@@ -36,6 +36,7 @@ type generator struct {
 	fault  bool // write operations that may fault
 	clamp  bool // keep indices in bounds by min and max
 	blocks bool // use operands that are blocks and tensors
+	front  int  // indices of tensors, beyond four
 	serial bool // write loops with `for` alone, without folds: the first fault is certain
 	loops  int
 	funcs  []randomFunc // that the body may call
@@ -214,7 +215,7 @@ func (g *generator) int(depth int) string {
 				break
 			}
 			if g.blocks && g.IntN(3) == 0 {
-				return g.pick("Q.nz", "Q.x0", "B.z0", "S.n3", "U.n0", "S.offset3", "U.offset0")
+				return g.pick("Q.nz", "Q.x0", "B.z0", "S.n3", "U.n0", "S.offset3", "U.offset0", fmt.Sprintf("U.n%d", 3+g.front), fmt.Sprintf("S.offset%d", 3+g.front))
 			}
 			return g.pick("n", "p.n", "P.cols", "y.n", "p.offset")
 		}
@@ -339,7 +340,11 @@ func (g *generator) load(depth int) string {
 	}
 	switch k := g.IntN(6); {
 	case k == 5 && g.blocks && g.IntN(3) == 0:
-		return fmt.Sprintf("S[%s, %s, %s, %s]", g.index("S.n0", depth-1), g.index("S.n1", depth-1), g.index("S.n2", depth-1), g.index("S.n3", depth-1))
+		var at []string
+		for k := range 4 + g.front {
+			at = append(at, g.index(fmt.Sprintf("S.n%d", k), depth-1))
+		}
+		return "S[" + strings.Join(at, ", ") + "]"
 	case k == 5 && g.blocks:
 		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
 	case k == 4 && len(g.arrays) > 0:
@@ -604,14 +609,18 @@ func (g *generator) body() string {
 			g.own = [][]string{{fmt.Sprintf("B[%s, 0, %s]", i, j), fmt.Sprintf("B[%s, B.ny - 1, %s]", i, j)}}
 			each("%s, %s in 0..B.nx, 0..B.nz", i, j)
 		case 11:
-			i, j, k, l := g.name(), g.name(), g.name(), g.name()
-			g.idx = []string{i, j, k, l}
-			g.own = [][]string{{fmt.Sprintf("U[%s, %s, %s, %s]", i, j, k, l)}}
-			each("%s, %s, %s, %s in U", i, j, k, l)
+			g.idx = nil
+			for range 4 + g.front {
+				g.idx = append(g.idx, g.name())
+			}
+			all := strings.Join(g.idx, ", ")
+			g.own = [][]string{{"U[" + all + "]"}}
+			each("%s in U", all)
 		case 12:
 			i, j := g.name(), g.name()
 			g.idx = []string{i, j}
-			g.own = [][]string{{fmt.Sprintf("U[0, %s, U.n2 - 1, %s]", i, j), fmt.Sprintf("U[U.n0 - 1, %s, 0, %s]", i, j)}}
+			rest := strings.Repeat(", 0", g.front)
+			g.own = [][]string{{fmt.Sprintf("U[0, %s, U.n2 - 1, %s%s]", i, j, rest), fmt.Sprintf("U[U.n0 - 1, %s, 0, %s%s]", i, j, rest)}}
 			each("%s, %s in 0..U.n1, 0..U.n3", i, j)
 		case 0:
 			n := fmt.Sprintf("outer%d", g.fresh)
@@ -666,9 +675,13 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 		d.Planes = 1 + r.IntN(4)
 		n *= d.Planes
 	}
-	if rank == 4 {
+	if rank >= 4 {
 		d.Cubes = 1 + r.IntN(3)
 		n *= d.Cubes
+	}
+	for range rank - 4 {
+		d.Front = append(d.Front, 1+r.IntN(2))
+		n *= d.Front[len(d.Front)-1]
 	}
 	for range n {
 		if !isFloat(elem) {
@@ -726,11 +739,15 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	for _, n := range BodyOperands {
 		g.elem[n] = bodyElems[r.IntN(len(bodyElems))].String()
 	}
+	if g.blocks && r.IntN(3) == 0 {
+		g.front = 1 + r.IntN(iface.MaxRank-4)
+	}
 	funcs := g.writeFuncs()
 	body := g.body()
 	blocks := ""
 	if g.blocks {
-		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], S: R tensor[%s], U: RW tensor[%s], ", g.elem["Q"], g.elem["B"], g.elem["S"], g.elem["U"])
+		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], S: R %s, U: RW %s, ", g.elem["Q"], g.elem["B"],
+			iface.KindOf(4+g.front).Type(g.elem["S"]), iface.KindOf(4+g.front).Type(g.elem["U"]))
 	}
 	src := funcs + fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
 		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
@@ -755,7 +772,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
 		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
 		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
-		"S": randomData(r, g.elem["S"], 4, 1+r.IntN(4), 1+r.IntN(6)), "U": randomData(r, g.elem["U"], 4, 1+r.IntN(3), 1+r.IntN(20)),
+		"S": randomData(r, g.elem["S"], 4+g.front, 1+r.IntN(4), 1+r.IntN(6)), "U": randomData(r, g.elem["U"], 4+g.front, 1+r.IntN(3), 1+r.IntN(20)),
 	}
 	b := r.IntN(2) == 0
 	scalars := map[string]Value{"n": IntValue("i64", uint64(r.IntN(20)-5)), "f": FloatValue("f64", 1.25), "b": BoolValue(b)}

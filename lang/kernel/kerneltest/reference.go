@@ -6,6 +6,8 @@ package kerneltest
 import (
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -26,9 +28,10 @@ type Value struct {
 type Data struct {
 	Elem       string
 	Rank       int
-	Rows, Cols int // a vector has its length in rows; a block has ny, nz
-	Planes     int // nx of a block, n1 of a tensor
-	Cubes      int // n0 of a tensor
+	Rows, Cols int   // a vector has its length in rows; a block has ny, nz
+	Planes     int   // nx of a block, n1 of a tensor
+	Cubes      int   // n0 of a tensor
+	Front      []int // sizes of a tensor along the indices before its last four
 	Offset     int
 	Cells      []Value
 }
@@ -352,8 +355,9 @@ func (d *Data) dims() []int {
 	switch d.Rank {
 	case 3:
 		return []int{d.Planes, d.Rows, d.Cols}
-	case 4:
-		return []int{d.Cubes, d.Planes, d.Rows, d.Cols}
+	case 0, 1, 2:
+	default:
+		return append(slices.Clone(d.Front), d.Cubes, d.Planes, d.Rows, d.Cols)
 	}
 	return []int{d.Rows, d.Cols}[:d.Rank]
 }
@@ -429,8 +433,15 @@ func (e *env) expr(x syntax.Expr) Value {
 		return e.cell(x.X.(*syntax.Ident).Name, x.Args).loaded()
 	case *syntax.Selector:
 		d := e.dataOf(x.X.(*syntax.Ident).Name)
+		if name := x.Name.Name; d.Rank >= 4 && len(name) > 1 {
+			axis := int(name[len(name)-1] - '0')
+			if strings.HasPrefix(name, "offset") {
+				return IntValue("i64", uint64(d.Offset+axis))
+			}
+			return IntValue("i64", uint64(d.dims()[axis]))
+		}
 		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2,
-			"n0": d.Cubes, "n1": d.Planes, "n2": d.Rows, "n3": d.Cols, "offset0": d.Offset, "offset3": d.Offset + 3, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
+			"n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
 		return IntValue("i64", uint64(n))
 	case *syntax.Unary:
 		v := e.expr(x.X)

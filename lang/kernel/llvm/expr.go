@@ -101,15 +101,15 @@ func (w *writer) firstValue(e *ir.Expr, p place) value {
 func (w *writer) field(e *ir.Expr) value {
 	o := w.operand(e.Operand)
 	name := ""
-	switch e.Field {
-	case ir.FieldDim0, ir.FieldDim1, ir.FieldDim2, ir.FieldDim3:
-		name = o.dim[e.Field-ir.FieldDim0]
-	case ir.FieldOff0, ir.FieldOff1, ir.FieldOff2, ir.FieldOff3:
-		name = o.off[e.Field-ir.FieldOff0]
-	case ir.FieldStride0, ir.FieldStride1, ir.FieldStride2:
-		name = o.stride[e.Field-ir.FieldStride0]
-	default:
+	switch f := e.Field; {
+	case f <= ir.FieldDim7:
+		name = o.dim[f-ir.FieldDim0]
+	case f <= ir.FieldOff7:
+		name = o.off[f-ir.FieldOff0]
+	case f == ir.FieldLD:
 		name = o.row
+	default:
+		name = o.stride[f-ir.FieldStride0]
 	}
 	return value{name: name, typ: ir.I64}
 }

@@ -58,7 +58,10 @@ func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr
 	index := ir.IndexNames(o.Kind)
 	for _, name := range strings.Split(index, ", ") {
 		if l.find(name) != nil { // an index of an enclosing loop
-			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r", iface.Tensor: "p, q, r, s"}[o.Kind]
+			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r"}[o.Kind]
+			if o.Kind.IsTensor() {
+				index = ir.Numbered("p", o.Kind.Rank())
+			}
 		}
 	}
 	over := fmt.Sprintf("%s in %s", index, o.Name)

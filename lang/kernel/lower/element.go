@@ -204,7 +204,7 @@ func (l *lowerer) operandField(x *syntax.Selector, en *entry) *ir.Expr {
 				d.Help = append(d.Help, "write `"+right+"`")
 				d.Edit(l.f.At(x), right)
 				d.Sure()
-			} else if s := fieldList[o.Kind]; s != "" {
+			} else if s := fieldsOf(o.Kind); s != "" {
 				d.Help = append(d.Help, "its fields are "+s)
 			}
 		}
@@ -214,7 +214,15 @@ func (l *lowerer) operandField(x *syntax.Selector, en *entry) *ir.Expr {
 }
 
 var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
-	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`", iface.Tensor: "`n0` to `n3` and `offset0` to `offset3`"}
+	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+
+// fieldsOf lists the fields of data of kind k.
+func fieldsOf(k iface.Kind) string {
+	if last := k.Rank() - 1; k.IsTensor() {
+		return fmt.Sprintf("`n0` to `n%d` and `offset0` to `offset%[1]d`", last)
+	}
+	return fieldList[k]
+}
 
 // rangeOf lowers an explicit range. It reports false after an error.
 func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {

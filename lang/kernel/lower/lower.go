@@ -131,9 +131,9 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 		en.kind = operandEntry
 		en.operand = len(l.fn.Operands)
 		l.fn.Operands = append(l.fn.Operands, ir.Operand{Name: en.name, Kind: t.Data(), Elem: l.elemOf(t), Mode: p.Mode, Node: p})
-		if l.elemOf(t).IsComplex() && t.Data() == iface.Tensor {
-			d := l.err("E0705", p, fmt.Sprintf("a body cannot work on a tensor of %v: complex elements have at most three indices there", l.elemOf(t)))
-			d.Help = append(d.Help, "use a block, or a tensor for each of the two parts")
+		if l.elemOf(t).IsComplex() && t.Data().Rank() == iface.MaxRank {
+			d := l.err("E0705", p, fmt.Sprintf("a body cannot work on a tensor of %d indices of %v: complex elements have at most %d indices there", iface.MaxRank, l.elemOf(t), iface.MaxRank-1))
+			d.Help = append(d.Help, "use a tensor for each of the two parts")
 		}
 	} else {
 		en.kind = scalarEntry

@@ -48,9 +48,11 @@ type fieldAt struct {
 func New(fn *ir.Func) (*Kernels, error) {
 	for _, o := range fn.Operands {
 		switch o.Kind {
-		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Tensor, iface.Void:
+		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Void:
 		default:
-			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
+			if !o.Kind.IsTensor() {
+				return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
+			}
 		}
 	}
 	if err := fn.TakesComplex(); err != nil {
@@ -104,11 +106,11 @@ func (ks *Kernels) resolve(s *step) {
 			buffers[op] = true
 			s.buffers = append(s.buffers, op)
 		}
-		switch fn.Operands[op].Kind {
-		case iface.Matrix:
+		switch rank := fn.Operands[op].Kind.Rank(); {
+		case rank == 2:
 			field(fieldAt{op, ir.FieldLD})
-		case iface.Block, iface.Tensor:
-			for axis := range fn.Operands[op].Kind.Rank() - 1 {
+		case rank > 2:
+			for axis := range rank - 1 {
 				field(fieldAt{op, ir.FieldStride0 + ir.Field(axis)})
 			}
 		}

@@ -512,6 +512,9 @@ func (b *builder) typ(t *syntax.TypeExpr) doc {
 	if t.Elem == nil {
 		return b.name(t.Name)
 	}
+	if t.Rank != nil {
+		return seq{b.name(t.Name), b.tok("["), b.typ(t.Elem), b.tok(","), text(" "), b.expr(t.Rank), b.tok("]")}
+	}
 	return seq{b.name(t.Name), b.tok("["), b.typ(t.Elem), b.tok("]")}
 }
 
