@@ -429,7 +429,7 @@ func goTypeName(p *types.Param) string {
 		return fmt.Sprintf("*%v", e)
 	case types.Matrix:
 		return fmt.Sprintf("engine.Mat[%v] or lang.Buffer[%v]", e, e)
-	case types.Block, types.Tensor, types.Dense:
+	case types.Block, types.Tensor, types.Dense, types.Any:
 		return fmt.Sprintf("lang.Buffer[%v]", e)
 	case types.Elem:
 		return e.String()
@@ -459,10 +459,7 @@ func fitsParam(p *types.Param, t reflect.Type) bool {
 	case types.String:
 		return t.Kind() == reflect.String
 	}
-	kinds := []iface.Kind{p.Type.Data()}
-	if p.Type.Kind == types.Dense {
-		kinds = []iface.Kind{iface.Vector, iface.Matrix}
-	}
+	kinds := p.Type.Admitted()
 	q, ok := engine.FuncParamOf(t)
 	for _, k := range kinds {
 		ok = ok && q.Kinds != 0 && q.Kinds.Has(k) && q.Elem == p.Type.Elem

@@ -469,7 +469,7 @@ func hostSplits(o *types.Object, t *types.Type) bool {
 		return true
 	}
 	p := o.Sig.Params[0].Type
-	return types.SameKind(p, t) || p.Kind == types.Dense && t.IsDense()
+	return p.Admits(t)
 }
 
 // partitioned is the type of what the next filter of a partition splits, nil when that is

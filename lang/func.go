@@ -213,7 +213,7 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return &types.Type{Kind: types.Elem, Param: p}, nil
 		}
 		switch name {
-		case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense", "list", "view":
+		case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense", "any", "list", "view":
 			return nil, fmt.Errorf("%s needs what it holds in brackets: %s[f32]", name, name)
 		}
 		return nil, fmt.Errorf("%s is not a type that host code can use", name)
@@ -238,11 +238,11 @@ func hostType(e *syntax.TypeExpr) (*types.Type, error) {
 			return nil, fmt.Errorf("a view holds handles, not %v", in)
 		}
 		return types.ViewOf(in), nil
-	case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense":
+	case "variable", "vector", "matrix", "block", "tensor", "csr", "csc", "coo", "bcsr", "dense", "any":
 		if in.Kind != types.Elem {
 			return nil, fmt.Errorf("%s[%v]: the bracket holds an element type such as f32", name, in)
 		}
-		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR, "csc": types.CSC, "coo": types.COO, "bcsr": types.BCSR, "dense": types.Dense}[name]
+		k := map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block, "tensor": types.Tensor, "csr": types.CSR, "csc": types.CSC, "coo": types.COO, "bcsr": types.BCSR, "dense": types.Dense, "any": types.Any}[name]
 		return &types.Type{Kind: k, Elem: in.Elem, Param: in.Param}, nil
 	}
 	return nil, fmt.Errorf("%s[…] is not a type that host code can use", name)

@@ -47,7 +47,7 @@ type operands interface {
 type operand struct {
 	name  string
 	mode  iface.AccessMode
-	kind  string     // "variable", "vector", "matrix", "dense"
+	kind  string     // "variable", "vector", "matrix", "dense", "any"
 	param byte       // 'T'; 0 when elem is fixed
 	elem  iface.Elem // fixed element type
 	// member is "ptr", "col" or "val" for an array of a sparse matrix, which is three operands.
@@ -55,11 +55,11 @@ type operand struct {
 }
 
 func (o *operand) admits(k iface.Kind) bool {
-	return o.kind == k.String() || o.kind == "dense" && (k == iface.Vector || k == iface.Matrix)
+	return o.kind == k.String() || o.kind == "any" && iface.KindOf(k.Rank()) == k || o.kind == "dense" && (k == iface.Vector || k == iface.Matrix)
 }
 
 var kindPhrase = map[string]string{
-	"variable": "a variable", "vector": "a vector", "matrix": "a matrix", "dense": "a vector or a matrix",
+	"variable": "a variable", "vector": "a vector", "matrix": "a matrix", "dense": "a vector or a matrix", "any": "data with elements",
 }
 
 // scalarKinds are the types of scalars in signatures. Kernels convert numbers to T.
@@ -203,7 +203,7 @@ func (e *entry) check(ops []iface.Desc, args []iface.Scalar) error {
 	return e.shape(s)
 }
 
-func typeOf(d *iface.Desc) string { return fmt.Sprintf("%v[%v]", d.Kind, d.Elem) }
+func typeOf(d *iface.Desc) string { return d.Kind.Type(d.Elem.String()) }
 
 func oneOf(elems []iface.Elem) string {
 	if slices.Equal(elems, iface.RealElems) {

@@ -14,7 +14,7 @@
 // # Elements of a signature
 //
 // Signatures are written in the language. T is an element-type parameter; the
-// type dense[T] stands for a vector or a matrix. A sparse matrix csr[T] is three operands of a
+// type dense[T] stands for a vector or a matrix, and any[T] for data with any number of indices, variables included. A sparse matrix csr[T] is three operands of a
 // task, its arrays ptr (i64), col (i32) and val, and the scalar with its columns comes where the matrix is
 // in the signature.
 //

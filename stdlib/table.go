@@ -131,6 +131,13 @@ var table = []module{
 			},
 		},
 		{
+			signature: "contract(A: R any[T], B: R any[T], C: RW any[T], spec: string, alpha: T = 1, beta: T = 1)",
+			doc:       "C = alpha * the sum of products of elements of A and B + beta * C, by a specification of the indices: \"ijk,kl->ijl\" sums over k.",
+			fold:      "sum",
+			elems:     numberElems, shape: contractShape, flops: contractFlops,
+			kernel: floatsOrComplex(contractReal[float32], contractReal[float64], contractComplex[complex64], contractComplex[complex128]),
+		},
+		{
 			signature: "symm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, side: string = \"l\", uplo: string = \"l\")",
 			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A; only one of its triangles is read." + sideDoc + uploDoc,
 			fold:      "sum",

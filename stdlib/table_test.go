@@ -11,7 +11,7 @@ import (
 
 // TestTable: every line is complete, and is what it says.
 func TestTable(t *testing.T) {
-	form := regexp.MustCompile(`^[a-z][a-z0-9_]*\((alpha: T, )?[A-Za-z]+: (R|W|RW) (variable|vector|matrix|dense|csr)\[(T|U|i64)\].*\)$`)
+	form := regexp.MustCompile(`^[a-z][a-z0-9_]*\((alpha: T, )?[A-Za-z]+: (R|W|RW) (variable|vector|matrix|dense|any|csr)\[(T|U|i64)\].*\)$`)
 	names := map[string]bool{}
 	for mod, m := range Modules() {
 		if m.Doc == "" {
@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range strings.Fields(`fill copy swap scal axpy dot asum nrm2sq nrm2 iamax gemv ger trsv gemm symm syrk trmm trsm
+	for _, id := range strings.Fields(`fill copy swap scal axpy dot asum nrm2sq nrm2 iamax gemv ger trsv gemm contract symm syrk trmm trsm
 		potrf getrf_nopiv getrs_nopiv transpose`) {
 		if !names["std/blas."+id] {
 			t.Errorf("std/blas lacks %s", id)

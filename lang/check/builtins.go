@@ -411,7 +411,7 @@ func (c *checker) reducer(e *syntax.Call) *types.Type {
 	}
 	if init != nil && combine != nil && len(init.Sig.Params) > 0 && len(combine.Sig.Params) > 0 {
 		a, b := init.Sig.Params[0].Type, combine.Sig.Params[0].Type
-		if !types.SameKind(a, b) && a.Kind != types.Dense && b.Kind != types.Dense || a.Param == 0 && b.Param == 0 && a.Elem != b.Elem {
+		if !a.Admits(b) && !b.Admits(a) || a.Param == 0 && b.Param == 0 && a.Elem != b.Elem {
 			d := c.err("E0705", e, "`init` and `combine` work on different data")
 			d.Notes = append(d.Notes, "codelet "+init.Sig.Text, "codelet "+combine.Sig.Text)
 		}

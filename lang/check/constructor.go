@@ -545,8 +545,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 			continue
 		}
 		p := o.Sig.Params[0].Type
-		fitsKind := types.SameKind(p, t) || p.Kind == types.Dense && t.IsDense()
-		if p != types.TInvalid && (!fitsKind || p.Param == 0 && p.Elem != t.Elem) {
+		if p != types.TInvalid && (!p.Admits(t) || p.Param == 0 && p.Elem != t.Elem) {
 			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` works on %s, and this data is %s", o.Name, aType(p), aType(t)))
 			d.Notes = append(d.Notes, "codelet "+o.Sig.Text)
 			return

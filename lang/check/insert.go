@@ -148,7 +148,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 
 // rightKind reports whether the handle that a passes is of the parameter's kind.
 func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, sig *types.Signature) bool {
-	if types.SameKind(t, p.Type) || p.Type.Kind == types.Dense && t.IsDense() {
+	if p.Type.Admits(t) {
 		return true
 	}
 	d := c.err("E0705", a.Value, fmt.Sprintf("`%s` of `%s` is %s, and this is %s", p.Name, sig.Name, aKind(p.Type), aType(t)))
@@ -182,6 +182,9 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 func aKind(t *types.Type) string {
 	if t.Kind == types.Dense {
 		return "a vector or a matrix"
+	}
+	if t.Kind == types.Any {
+		return "data with elements"
 	}
 	return aType(t)
 }
@@ -679,7 +682,7 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 		}
 		return t.Kind == p.Type.Kind
 	}
-	if !types.SameKind(t, p.Type) && (p.Type.Kind != types.Dense || t.Kind != types.Vector && t.Kind != types.Matrix) {
+	if !p.Type.Admits(t) {
 		return false
 	}
 	if p.Type.Param == 0 && t.Kind != types.Void && (t.Elem != p.Type.Elem || !types.SameStruct(t.Struct, p.Type.Struct)) {

@@ -419,7 +419,7 @@ func (c *checker) callFilter(f *syntax.FilterCall, o *types.Object, t *types.Typ
 	if t == types.TInvalid {
 		return t, -1
 	}
-	if !types.SameKind(p, t) && !(p.Kind == types.Dense && t.IsDense()) || p.Param == 0 && p.Elem != t.Elem {
+	if !p.Admits(t) || p.Param == 0 && p.Elem != t.Elem {
 		d := c.err("E0504", f.Name, fmt.Sprintf("`%s` splits data of type %v, and this is %s", o.Name, p, aType(t)))
 		d.Notes = append(d.Notes, sig.Text)
 		return types.TInvalid, -1
@@ -429,8 +429,8 @@ func (c *checker) callFilter(f *syntax.FilterCall, o *types.Object, t *types.Typ
 		return t, -1
 	}
 	out := &types.Type{Kind: r.Kind, Elem: r.Elem, Rank: r.Rank}
-	if r.Kind == types.Dense {
-		out.Kind = t.Kind
+	if r.Kind == types.Dense || r.Kind == types.Any {
+		out.Kind, out.Rank = t.Kind, t.Rank
 	}
 	if r.Param != 0 {
 		out.Elem = t.Elem

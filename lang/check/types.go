@@ -397,8 +397,8 @@ func (c *checker) fits(want *types.Type, e syntax.Expr) bool {
 			return got.IsNumber()
 		}
 		return got.Kind == types.Int
-	case types.Dense:
-		return got.IsDense() && (want.Param != 0 || want.Elem == got.Elem)
+	case types.Dense, types.Any:
+		return want.Admits(got) && (want.Param != 0 || want.Elem == got.Elem)
 	case types.List:
 		if got.Kind == types.List && got.Of != nil && want.Of != nil && !types.Same(want, got) && c.coerce(want, e) {
 			return true

@@ -133,10 +133,7 @@ func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 			elem, param = e, 0
 		}
 		if q.Mode != iface.NoMode {
-			kinds := engine.Kinds(q.Type.Data())
-			if q.Type.Kind == types.Dense {
-				kinds = engine.Kinds(iface.Vector, iface.Matrix)
-			}
+			kinds := engine.Kinds(q.Type.Admitted()...)
 			ts.Operands = append(ts.Operands, engine.OperandType{Name: q.Name, Kinds: kinds, Elem: elem, Param: param})
 			continue
 		}

@@ -49,6 +49,7 @@ const (
 	COO     // by coordinates
 	BCSR    // in compressed rows of blocks
 	Structs // a vector of structs, of Struct: see Sparse
+	Any     // signatures of host codelets only: data with elements, with any number of indices, of Elem or Param
 )
 
 // Type is a type of the language. Types are compared with Same, never with ==.
@@ -173,7 +174,7 @@ func (t *Type) Data() iface.Kind {
 
 // IsHandle reports whether t is the type of registered data.
 func (t *Type) IsHandle() bool {
-	return t.Data() != iface.NoKind || t.Kind == Dense || t.Sparse() != nil
+	return t.Data() != iface.NoKind || t.Kind == Dense || t.Kind == Any || t.Sparse() != nil
 }
 
 var sparseFormats = map[Kind]*iface.SparseFormat{CSR: iface.Sparse("csr"), CSC: iface.Sparse("csc"), COO: iface.Sparse("coo"), BCSR: iface.Sparse("bcsr")}
@@ -221,6 +222,26 @@ func (t *Type) Member(name string) *Type {
 	return out
 }
 
+// Admits reports whether data of type t is of a kind that an operand of type p takes, whatever their elements.
+func (p *Type) Admits(t *Type) bool {
+	return SameKind(p, t) || p.Kind == Dense && t.IsDense() || p.Kind == Any && t.Data() != iface.NoKind && t.Kind != Void
+}
+
+// Admitted returns the kinds of data that an operand of type p takes.
+func (p *Type) Admitted() []iface.Kind {
+	switch p.Kind {
+	case Dense:
+		return []iface.Kind{iface.Vector, iface.Matrix}
+	case Any:
+		var all []iface.Kind
+		for rank := range iface.MaxRank + 1 {
+			all = append(all, iface.KindOf(rank))
+		}
+		return all
+	}
+	return []iface.Kind{p.Data()}
+}
+
 // IsDense reports whether t is a vector or a matrix: one of the types of Dense.
 func (t *Type) IsDense() bool { return t.Kind == Vector || t.Kind == Matrix }
 
@@ -242,7 +263,7 @@ var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Complex: "complex", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
-	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr", Structs: "vector",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", Any: "any", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr", Structs: "vector",
 }
 
 // String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".
@@ -261,7 +282,7 @@ func (t *Type) String() string {
 		return elem
 	case Tensor:
 		return t.Data().Type(elem)
-	case Variable, Vector, Matrix, Block, Dense, CSR, CSC, COO, BCSR, Structs:
+	case Variable, Vector, Matrix, Block, Dense, Any, CSR, CSC, COO, BCSR, Structs:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of != nil && t.Of.Kind == Elem {
