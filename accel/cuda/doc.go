@@ -18,7 +18,7 @@
 // has. Kernels are functions of modules, which are compiled from PTX when they
 // are loaded.
 //
-// 21 of the 33 codelets of std/blas, std/reduce and std/random have kernels here:
+// 21 of the 34 codelets of std/blas, std/reduce and std/random have kernels here:
 // asum, axpy, copy, dot, fill, gemm, gemv, ger, getrf_nopiv, getrs_nopiv, nrm2sq,
 // potrf, scal, swap, symm, syrk, transpose, trmm, trsm, trsv and uniform. 9 more run as
 // bodies of codelets of scripts: argmax, count, iamax, max, min, normal, nrm2, prod and

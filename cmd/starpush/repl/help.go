@@ -47,7 +47,7 @@ func TopicOf(word string) string {
 	switch word {
 	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
 		return "modes"
-	case "register", "partition", "unpartition", "insert", "invalidate", "unregister", "fill":
+	case "register", "partition", "unpartition", "insert", "invalidate", "unregister", "fill", "struct":
 		return "statements"
 	case "let", "param":
 		return "names"
@@ -91,6 +91,7 @@ const keysTopic = `  Enter        runs a complete entry, else goes on in a new l
 
 const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, block, tensor, void
   register A = matrix[f64](load = "A.npy")  from a file; :help files has the formats
+  struct P { x: f64; id: i32 }              elements with fields: vector[P](n), and then p[i].x
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
   insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes
   acquire RW x as xs { xs[0] = 1.0 }        the data itself, in the script
