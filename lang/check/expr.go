@@ -8,7 +8,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
@@ -658,7 +658,7 @@ func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Ty
 	}
 	index := map[types.Kind]string{types.Vector: "i", types.Matrix: "i, j", types.Block: "i, j, k"}[data.Kind]
 	if data.Kind == types.Tensor {
-		index = ir.IndexNames(data.Data())
+		index = kernel.IndexNames(data.Data())
 	}
 	both := types.SameKind(x, y) && x.Elem == y.Elem
 	if index == "" || data.Elem == 0 || data.Elem == iface.B8 || !both && !x.IsNumber() && !y.IsNumber() || b.Op == "%" || b.Op == "//" || b.Op == "**" {

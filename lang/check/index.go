@@ -9,7 +9,7 @@ import (
 
 	"github.com/starpush/starpush/lang/check/flow"
 	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
@@ -275,7 +275,7 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 		case types.Block:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[x, y, z]`", c.text(e.X)))
 		case types.Tensor:
-			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", c.text(e.X), ir.IndexNames(t.Of.Data())))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", c.text(e.X), kernel.IndexNames(t.Of.Data())))
 		}
 		return types.TInvalid
 	}

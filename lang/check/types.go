@@ -9,7 +9,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 	"github.com/starpush/starpush/lang/vocab"
@@ -117,14 +117,14 @@ func (c *checker) ranked(t *types.Type, name string, rank *syntax.IntLit, elem s
 	case t.Kind != types.Tensor:
 		d := c.err("E0705", rank, fmt.Sprintf("`%s` takes only an element type in brackets", name))
 		if isTensorRank(n) {
-			d.Help = append(d.Help, fmt.Sprintf("data of %s is a tensor: `tensor[%s, %d]`", ir.Counted(int(n), "index", "indices"), elem, n))
+			d.Help = append(d.Help, fmt.Sprintf("data of %s is a tensor: `tensor[%s, %d]`", kernel.Indices(int(n)), elem, n))
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", name, elem))
 		}
 	case n >= 0 && n < 4:
 		low := iface.KindOf(int(n)).Type(elem)
 		d := c.err("E0705", rank, fmt.Sprintf("a tensor has 4 to %d indices, and this says %d", iface.MaxRank, n))
-		d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s`", ir.Counted(int(n), "index", "indices"), iface.KindOf(int(n)), low))
+		d.Help = append(d.Help, fmt.Sprintf("data of %s is a %s: `%s`", kernel.Indices(int(n)), iface.KindOf(int(n)), low))
 	case !isTensorRank(n):
 		d := c.err("E0705", rank, fmt.Sprintf("a tensor has 4 to %d indices, and this says %s", iface.MaxRank, c.text(rank)))
 		d.Help = append(d.Help, "let two indices share one: one of n and one of m values are one of n * m")

@@ -105,6 +105,12 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	return p, nil
 }
 
+// IndexNames returns the indices that messages suggest for data of kind k: "i, j" for a matrix.
+func IndexNames(k iface.Kind) string { return ir.IndexNames(k) }
+
+// Indices returns n in words: "one index", "five indices".
+func Indices(n int) string { return ir.Counted(n, "index", "indices") }
+
 // complete reports whether t is a type of operands, given the element type of its type
 // parameter.
 func complete(t *types.Type) bool {
