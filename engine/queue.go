@@ -217,9 +217,6 @@ func (w *worker) finishQueued(t *task, err error) {
 		w.fail(t, err)
 		return
 	}
-	if t.x.formatted {
-		t.wroteFormats()
-	}
 	w.plant(t, false)
 }
 
