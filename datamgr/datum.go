@@ -46,6 +46,7 @@ type Datum struct {
 	noCache bool
 	layout  *Layout // of several arrays, or nil
 	object  *object // how its value is handled, if that is of a Go type; else nil
+	formats any     // other layouts of the value, which the engine manages, or nil; guarded by the submission lock until a task uses the data
 	// it is one of a reduction, and no data of the program
 	contribution bool
 	content      atomic.Pointer[content] // sizes in use; nil for data without a capacity, see Spec.Capacity

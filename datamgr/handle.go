@@ -119,6 +119,7 @@ const (
 	flagUnordered = 1 << iota // accesses through this handle have no order
 	flagDead                  // dead is set
 	flagResizable             // its data has a capacity
+	flagFormats               // its data has other layouts, see SetFormats
 )
 
 // layout says how a buffer of a handle relates to the datum's main instance.

@@ -72,13 +72,29 @@ func (h Managed) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduc
 func (h Managed) SetReduction(r *Reduction) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	if h.d.void || h.Resizable() || r != nil && r.Init == nil || sub.Busy(h.Handle, nil, 0) ||
+	if h.d.void || h.Resizable() || h.d.formats != nil && r != nil || r != nil && r.Init == nil || sub.Busy(h.Handle, nil, 0) ||
 		h.redux != nil && (h.redux.open || !h.redux.frag.tail.count.idle(sub)) {
 		return false
 	}
 	h.reduce = r
 	return true
 }
+
+// SetFormats attaches what the engine knows of other layouts to the data of h, which is the whole of it. Tasks that use
+// it are not plain from now on, and it has no views. It reports false if h is a part, a
+// task uses the data, or it has views, a reduction or a capacity.
+func (h Managed) SetFormats(sub Submission, v any) bool {
+	d := h.d
+	if h.parent != nil || d.live > 0 || h.reduce != nil || h.redux != nil || h.Resizable() || d.formats != nil || sub.Busy(h.Handle, nil, 0) {
+		return false
+	}
+	d.formats = v
+	h.flags |= flagFormats
+	return true
+}
+
+// Formats returns what SetFormats attached to the data of h, or nil.
+func (h Managed) Formats() any { return h.d.formats }
 
 // OpenGroup returns a handle whose contributions must be combined before a task
 // with these operands: one that shares elements and is not just added to again.

@@ -128,6 +128,9 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	if h.kind == iface.Object {
 		return nil, fmt.Errorf("datamgr: values of type %v have no parts that a filter could make; register the parts one by one", h.d.object.Type)
 	}
+	if h.d.formats != nil {
+		return nil, errors.New("datamgr: data with a layout of its own on devices has no parts that a filter could make; register the parts one by one, each with its layouts")
+	}
 	grow := growth{ViewOptions: o}
 	pieces := []piece{{desc: h.Desc(), box: h.box, axes: h.axes}}
 	var dims []int

@@ -161,6 +161,10 @@ func (j *Job) request(a *Access) error {
 	ops := t.operands()
 	h = ops[0].Handle
 	ops[0].Unordered = a.opt.Unordered || sub.Unordered(h)
+	if managed(h).Formats() != nil && ops[0].Unordered {
+		rt.unused(sub, t)
+		return &FormatError{Handle: h, Message: fmt.Sprintf("%s, which has a layout of its own on devices, cannot be acquired without order; leave the option out", describe(h))}
+	}
 	t.setOrigin(&Origin{Site: a.opt.Site})
 	if a.try {
 		open := sub.OpenGroup(ops)
@@ -185,6 +189,7 @@ func (j *Job) request(a *Access) error {
 	opt := datamgr.MergeOptions{NoValueYet: a.opt.Partial, Hold: a.hold}
 	switch {
 	case a.opt.OrderOnly:
+		rt.comeHome(sub, t, h)
 		if _, bad := sub.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
 			a.lacks = problem(ops, bad)
 		}
@@ -193,6 +198,7 @@ func (j *Job) request(a *Access) error {
 		a.none, _ = sub.NoValueIn(h)
 	default:
 		rt.initialise(sub, j, ops, t)
+		rt.comeHome(sub, t, h)
 	}
 	ready, err := rt.insertInternal(sub, t, opt)
 	if ready {
@@ -293,6 +299,9 @@ func (h *releaser) grantAside(t *task) {
 
 // fault returns why data of t has lost its value.
 func (a *Access) fault(t *task) error {
+	if f := lacksMain(a.h); f != nil && t.operands()[0].Mode.Reads() {
+		return &FailedDataError{Operand: 0, Handle: a.h, Task: f.err()}
+	}
 	if i, v := datamgr.Fault(t.operands()); i >= 0 {
 		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
 	}
@@ -324,6 +333,9 @@ func (a *Access) prepare(t *task) error {
 		}
 	}
 	place.Begin()
+	if ops[0].Mode.Writes() {
+		wroteMain(a.h)
+	}
 	if n > 0 {
 		a.recordHold()
 	}

@@ -133,7 +133,7 @@ func layoutOf(h *datamgr.Handle) *datamgr.Layout { return managed(h).Layout() }
 // Array describes array k, counted from 0, of operand i, which is Arrays: a vector in the memory where the
 // operand is. It panics, which fails the task, if there is none.
 func (c *TaskContext) Array(i, k int) *iface.Buffer {
-	return arrayOf(c.t.operands()[i].Handle, c.Buffer(i), k)
+	return arrayOf(c.t.placedOperands()[i].Handle, c.Buffer(i), k)
 }
 
 // Array is TaskContext.Array for Arrays that the program holds.

@@ -47,6 +47,10 @@ type Codelet struct {
 	// pointer of the host then, and TaskContext.Node says so. Other operands that are
 	// pinned there keep tasks on CPU workers. Implementations for the CPU take all.
 	FromMain []int
+	// Formats lists the operands, counted from 0, that the implementations take in any layout
+	// (Runtime.SetFormats): they ask TaskContext.Format which one it is. Other operands have
+	// the layout of main memory on devices, too.
+	Formats []int
 	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.
@@ -473,4 +477,22 @@ func label(i int, name string) string {
 		return fmt.Sprint(i)
 	}
 	return fmt.Sprintf("%d, `%s`,", i, name)
+}
+
+// Format is a layout that data has on devices of some kinds, beside the one in main memory: an array of
+// structures there, say, and a structure of arrays on GPUs. See Runtime.SetFormats.
+type Format struct {
+	Name string // in messages, traces and TaskContext.Format
+	// On lists kinds of devices, by accel.Device.Name or Arch; "gpu" stands for all devices.
+	On []string
+	// Kind, Elem and Dims are as in DataSpec: what kernels for these devices are given. With Kind 0
+	// all three are those of the data.
+	Kind iface.Kind
+	Elem iface.Elem
+	Dims []int
+	// To makes the layout from that of main memory, and From the reverse. Both have two operands: the
+	// value, R, and what becomes of it, W. A conversion for a device runs there if To has an
+	// implementation for it, and both layouts fit into its memory, and else in main memory; From runs
+	// in main memory.
+	To, From *Codelet
 }

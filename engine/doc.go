@@ -164,6 +164,7 @@ package engine
 //	state.go     Runtime, Job, worker, releaser, and what they hold
 //	lifecycle.go the phases of a kept task
 //	task.go      Task
+//	formats.go   layouts of data on devices
 //
 // Kernels, and checks of them:
 //
@@ -191,6 +192,7 @@ package engine
 //
 //	queue.go     kernels on devices
 //	retry.go     tasks that could not run there
+//	convert.go   conversions between layouts
 //	internal_tasks.go  tasks of the engine
 //	execute.go   one task
 //
@@ -204,6 +206,7 @@ package engine
 //	gocall.go    the calls of those
 //	arrays.go    several arrays as one
 //	value.go     values of Go types
+//	multiformat.go  data with layouts
 //
 // Drivers and the calls of programs:
 //

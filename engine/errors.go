@@ -558,6 +558,7 @@ var internalCodelet = map[kind]*Codelet{
 	duplicateTask:  {Name: "copy of a duplicate"},
 	gatherTask:     {Name: "gather"},
 	unregisterTask: {Name: "unregistration"},
+	convertTask:    {Name: "conversion"},
 }
 
 // newFailure describes why t did not succeed.
@@ -713,4 +714,35 @@ type ObjectPlaceError struct {
 func (e *ObjectPlaceError) Error() string {
 	return fmt.Sprintf("operand %d of %s is %s, which is in main memory only, and no worker there may run the task: give the codelet an implementation in CPU, and let CPU workers run the task",
 		e.Operand, e.Codelet.Name, describe(e.Handle))
+}
+
+// FormatError says why data cannot have a layout, or what data with layouts cannot be used for.
+type FormatError struct {
+	Operand int             // place in TaskSpec.Operands, of a task that was refused
+	Handle  *datamgr.Handle // nil: none was given
+	Message string          // the whole error
+}
+
+func (e *FormatError) Error() string { return e.Message }
+
+// ConversionError says that a conversion between two layouts of some data failed.
+type ConversionError struct {
+	Handle  *datamgr.Handle // the data
+	Codelet *Codelet        // that should have converted it
+	Format  string          // the layout that it should have got; "" is that of main memory
+	Cause   error
+}
+
+func (e *ConversionError) Error() string {
+	return fmt.Sprintf("%s converts %s to %s: %v", e.Codelet.Name, describe(e.Handle), formatText(e.Format), e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *ConversionError) Unwrap() error { return e.Cause }
+
+func formatText(name string) string {
+	if name == "" {
+		return "the layout of main memory"
+	}
+	return fmt.Sprintf("layout %q", name)
 }

@@ -63,7 +63,7 @@ func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dep
 		parent = sp.parent.owner.id
 	}
 	e := &Event{After: afterIDs(after), Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, task: t}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.eventOperands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
@@ -198,8 +198,8 @@ type Event struct {
 	Time     time.Time
 	Job      *Job
 	ID       int64    // of the task in its job; below 0 for what the engine inserts itself
-	Codelet  *Codelet // nil for what the engine inserts itself
-	Internal string   // "", or "reduce", "init", "duplicate", "acquire", "invalidate", "unregister"
+	Codelet  *Codelet // nil for what the engine inserts itself, but for conversions between layouts
+	Internal string   // "", or "reduce", "init", "duplicate", "acquire", "invalidate", "unregister", "gather", "convert"
 	Name     string
 	Worker   int // TaskStarted and later; -1: none
 	Operands []Operand

@@ -261,12 +261,22 @@ func (w *worker) runGeneral(t *task) {
 		w.runInternal(t)
 		return
 	}
+	if x.formatted {
+		t.settleLoss()
+	}
 	if w.refused(t) {
 		return
 	}
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
 	given := w.rt.memoryWaiters.given.Load()
+	if x.formatted {
+		if err := w.chooseFormats(t); err != nil {
+			w.cannotRun(t, given, err)
+			return
+		}
+		ops = t.placedOperands()
+	}
 	if len(w.queued) == 0 || !x.place.PrepareThere(w.node, ops) {
 		w.drainQueue() // a worker that waits for memory must hold none
 		if err := w.placeOperands(t); err != nil {
@@ -285,7 +295,7 @@ func (w *worker) runGeneral(t *task) {
 	x.place.Begin()
 	if w.rt.nodes > 1 {
 		x.started = true
-		datamgr.Withdraw(ops, w.rt.when(t))
+		datamgr.Withdraw(t.expectedOperands(), w.rt.when(t))
 	}
 	if w.rt.opt.Poison && w.node == 0 {
 		w.poison(t)
@@ -322,6 +332,9 @@ func (w *worker) runBody(t *task) {
 		if err != nil {
 			w.fail(t, err)
 			return
+		}
+		if t.x.formatted {
+			t.wroteFormats()
 		}
 		w.plant(t, false)
 	}

@@ -64,7 +64,13 @@ func (w *worker) runInternal(t *task) {
 		}, nil, exit)
 	case duplicateTask:
 		err = w.runDuplicate(t)
+	case convertTask:
+		what = "convert"
+		err = w.toMain(t, h)
 	case gatherTask:
+		if err = w.toMain(t, h); err != nil {
+			break
+		}
 		if x.node == 0 || !x.place.GatherOn(x.node, ops) {
 			err = managed(h).Gather()
 		}
@@ -101,7 +107,7 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 	}
 	w.end(t, f)
 	switch t.kind {
-	case reduceTask, initTask:
+	case reduceTask, initTask, convertTask:
 		t.x.making.End(w.c)
 		t.x.making = nil
 	case duplicateTask:
@@ -158,6 +164,7 @@ func (h *releaser) runLight(t *task) {
 	switch t.kind {
 	case invalidateTask:
 		managed(x.h).Drop()
+		wroteMain(x.h)
 	case unregisterTask:
 		if x.h.Home() {
 			t.bringHome()
@@ -171,6 +178,9 @@ func (h *releaser) runLight(t *task) {
 // for Failures. Values lost by a task were recorded when the task failed.
 func (t *task) bringHome() {
 	err := managed(t.x.h).BringHome()
+	if f := lacksMain(t.x.h); f != nil && err == nil {
+		err = f.cause
+	}
 	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
 		if f := v.(*failure); f.codelet == lostCodelet {
 			err = f.cause
@@ -197,6 +207,7 @@ func (h *releaser) endLight(t *task) {
 		rt.event(TaskDone, t, h.id, nil)
 	}
 	if free {
+		freeFormats(root)
 		managed(root).Free()
 	}
 	h.end(t, nil)
@@ -216,6 +227,9 @@ func (h *releaser) endLight(t *task) {
 // runDuplicate makes the copy of a duplicate.
 func (w *worker) runDuplicate(t *task) error {
 	x, ops := t.x, t.operands()
+	if err := w.toMain(t, ops[0].Handle); err != nil {
+		return err
+	}
 	if w.rt.limited {
 		return x.dup.CopyAside()
 	}

@@ -24,7 +24,7 @@ func (c *TaskContext) Buffer(i int) *iface.Buffer {
 	b := &c.bufs[i]
 	if !c.set[i] {
 		c.set[i] = true
-		h := c.t.operands()[i].Handle
+		h := c.t.placedOperands()[i].Handle
 		if c.t.general {
 			c.t.x.place.Buffer(i, h, b)
 		} else {
@@ -94,6 +94,24 @@ func (c *TaskContext) Node(i int) int {
 		return n
 	}
 	return c.w.node
+}
+
+// Format returns the layout of operand i, a name of Runtime.SetFormats; "" is that of main memory, the only
+// one for most data, and for operands that Codelet.Formats does not list.
+func (c *TaskContext) Format(i int) string {
+	if !c.t.general || c.t.x.placed == nil {
+		return ""
+	}
+	fs, h := formatsOf(c.t.operands()[i].Handle), c.t.x.placed[i].Handle
+	if fs == nil || c.t.kind == convertTask {
+		return ""
+	}
+	for k := range fs.all {
+		if fs.all[k].h == h {
+			return fs.all[k].Name
+		}
+	}
+	return ""
 }
 
 // Mode returns the access mode of operand i.

@@ -319,7 +319,7 @@ func (rt *Runtime) machine() sched.Machine {
 
 // estimate predicts the time of t on worker w, in seconds.
 func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
-	if t.kind != userTask {
+	if t.kind != userTask && (t.kind != convertTask || t.codelet == nil) {
 		return 0, true // next to nothing, and nothing is measured
 	}
 	e := rt.modelled(t, w)
@@ -404,12 +404,12 @@ func (rt *Runtime) CopyTime(from, to int, bytes int64) float64 {
 	return rt.reg.CopyTime(from, to, bytes)
 }
 
-// transfer predicts how long it takes to bring what t reads to the node of worker w,
-// in seconds.
+// transfer predicts how long it takes to bring what t reads to the node of worker w, and to convert it to the
+// layout there, in seconds.
 func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
-	for _, op := range t.operands() {
+	for i, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			seconds += managed(op.Handle).TransferTime(rt.workers[w].nodeFor(&op))
+			seconds += rt.bringTime(t, rt.workers[w], i, &op)
 		}
 	}
 	return seconds
@@ -417,9 +417,9 @@ func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
 
 // missing is how many bytes of what t reads are not on the node of worker w.
 func (rt *Runtime) missing(t *task, w int) (bytes int64) {
-	for _, op := range t.operands() {
+	for i, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			bytes += managed(op.Handle).Missing(rt.workers[w].nodeFor(&op))
+			bytes += rt.lacking(t, rt.workers[w], i, &op)
 		}
 	}
 	return bytes
@@ -437,4 +437,84 @@ func (rt *Runtime) when(t *task) int64 {
 	}
 	const most = 1 << 21
 	return order - int64(max(min(t.Priority, most), -most))<<40
+}
+
+// Conversions between layouts of data.
+
+// bringTime predicts how long it takes until w can use operand i of t, which is read: transfers and conversions, in
+// seconds.
+func (rt *Runtime) bringTime(t *task, w *worker, i int, op *Operand) (seconds float64) {
+	node := w.nodeFor(op)
+	fs := formatsOf(op.Handle)
+	if fs == nil {
+		return managed(op.Handle).TransferTime(node)
+	}
+	k := fs.layout(w, t.codelet, i, op)
+	fs.mu.Lock()
+	valid := fs.mu.valid
+	fs.mu.Unlock()
+	if valid == 0 || valid&(1<<k) != 0 {
+		return managed(fs.handle(k)).TransferTime(node)
+	}
+	if valid&1 == 0 { // first to main memory
+		from := 1
+		for valid&(1<<from) == 0 {
+			from++
+		}
+		seconds = managed(fs.handle(from)).TransferTime(0) + rt.conversionTime(w, fs, from, 0)
+		if k == 0 {
+			return seconds + rt.CopyTime(0, node, bytesOf(fs.h))
+		}
+	}
+	seconds += rt.conversionTime(w, fs, 0, k)
+	if rt.convertsThere(w, fs.all[k-1].To, fs.pair(0, k)) {
+		if valid&1 == 0 {
+			return seconds + rt.CopyTime(0, node, bytesOf(fs.h))
+		}
+		return seconds + managed(fs.h).TransferTime(node)
+	}
+	return seconds + managed(fs.h).TransferTime(0) + rt.CopyTime(0, node, bytesOf(fs.handle(k)))
+}
+
+func bytesOf(h *datamgr.Handle) int64 {
+	d := h.Desc()
+	return d.Bytes()
+}
+
+// conversionTime predicts how long w runs a conversion, in seconds; 0: nothing is known.
+func (rt *Runtime) conversionTime(w *worker, fs *formats, from, to int) float64 {
+	if rt.openModels() != nil {
+		return 0
+	}
+	c, _ := fs.conversion(from, to)
+	e := rt.table(c).Estimate(&perf.Call{Ops: []iface.Desc{fs.handle(from).Desc(), fs.handle(to).Desc()}, Arch: rt.arch(w.id),
+		Variant: variantFor(c, w)})
+	if !e.Known {
+		return 0
+	}
+	return e.Seconds
+}
+
+// variantFor names the variant in which c would run on w.
+func variantFor(c *Codelet, w *worker) string {
+	if w.arch != cpuArch {
+		return ""
+	}
+	return c.Variants.name(c.Variants.next())
+}
+
+// lacking is how many bytes of operand i of t, which is read, are missing where w uses it.
+func (rt *Runtime) lacking(t *task, w *worker, i int, op *Operand) int64 {
+	fs := formatsOf(op.Handle)
+	if fs == nil {
+		return managed(op.Handle).Missing(w.nodeFor(op))
+	}
+	k := fs.layout(w, t.codelet, i, op)
+	fs.mu.Lock()
+	valid := fs.mu.valid
+	fs.mu.Unlock()
+	if valid&(1<<k) == 0 {
+		return bytesOf(fs.handle(k))
+	}
+	return managed(fs.handle(k)).Missing(w.nodeFor(op))
 }

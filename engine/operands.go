@@ -115,7 +115,7 @@ func (w *worker) poison(t *task) {
 // fixed they are in main memory, as others are. When a function of the reduction ends
 // the goroutine, the task has failed.
 func (w *worker) contributeOnDevice(t *task) ([]Operand, error) {
-	ops := t.operands()
+	ops := t.placedOperands()
 	on := func(op Operand) bool { return op.Mode == iface.Redux && w.nodeFor(&op) > 0 }
 	if w.node == 0 || t.job.opt.Deterministic || !slices.ContainsFunc(ops, on) {
 		return ops, nil
@@ -156,7 +156,7 @@ func (w *worker) describeContribution(t *task, i int) bool {
 
 // placeOperands gives t, whose locks are taken, its memory, and brings what it reads.
 func (w *worker) placeOperands(t *task) error {
-	x, ops := t.x, t.operands()
+	x, ops := t.x, t.placedOperands()
 	if !w.rt.limited {
 		ops, err := w.contributeOnDevice(t)
 		if err != nil {

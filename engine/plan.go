@@ -43,7 +43,14 @@ func (rt *Runtime) Image(h *datamgr.Handle) (*datamgr.Handle, error) {
 	if err := rt.plans(); err != nil {
 		return nil, err
 	}
-	return rt.reg.Image(h)
+	out, err := rt.reg.Image(h)
+	if fs, _ := managed(h).Formats().(*formats); err == nil && fs != nil {
+		if err = rt.SetFormats(out, fs.given...); err == nil {
+			now, _ := managed(out).Formats().(*formats)
+			now.planned = fs.inImage(now)
+		}
+	}
+	return out, err
 }
 
 // ImageView declares a view of an image, like v of what it is an image of.
@@ -67,7 +74,7 @@ func (rt *Runtime) plans() error {
 type PlannedTask struct {
 	Job      *Job
 	ID       int64    // in its job; below 0 for what the engine inserts itself
-	Codelet  *Codelet // nil for what the engine inserts itself
+	Codelet  *Codelet // nil for what the engine inserts itself, but for conversions between layouts
 	Internal string   // see Event.Internal
 	Name     string
 	Operands []Operand
@@ -83,11 +90,23 @@ type PlannedTask struct {
 }
 
 // planned tells of a task that was submitted, and has to wait for after.
-func (rt *Runtime) planned(_ datamgr.Submission, t *task, after []Dependency) {
+func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) {
+	switch {
+	case t.kind == userTask && t.general && t.x.formatted:
+		rt.planFormats(sub, t)
+	case t.kind == acquireTask && !t.operands()[0].Mode.Reads():
+	case t.kind == acquireTask, t.kind == unregisterTask && t.x.h.Home():
+		if fs := formatsOf(t.operands()[0].Handle); fs != nil {
+			rt.planConversion(sub, t, fs, 1)
+		}
+	}
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
 		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after)}
 	if t.codelet != nil {
 		p.Color, p.Flops = t.codelet.Color, t.work()
+	}
+	if t.general {
+		p.After = append(p.After, t.x.converted...)
 	}
 	if t.general && t.x.color != 0 {
 		p.Color = t.x.color
@@ -180,3 +199,85 @@ func (q *inOrder) Pop(int) *sched.Item {
 }
 
 func (q *inOrder) Empty() bool { return len(q.queue) == 0 }
+
+// Conversions between layouts of data.
+
+// planFormats plans the conversions that t, a task of the program that is submitted, needs wherever it runs: where a
+// policy may choose a worker that needs none, there is none. after gets them.
+func (rt *Runtime) planFormats(sub datamgr.Submission, t *task) {
+	ops := t.operands()
+	for i := range ops {
+		fs := formatsOf(ops[i].Handle)
+		if fs == nil {
+			continue
+		}
+		may := uint64(0) // the layouts of workers that may run it
+		for _, w := range rt.workers {
+			if t.allows(w) {
+				may |= 1 << fs.layout(w, t.codelet, i, &ops[i])
+			}
+		}
+		if ops[i].Mode.Reads() {
+			rt.planConversion(sub, t, fs, may)
+		}
+		if ops[i].Mode.Writes() {
+			fs.planned = may
+		}
+	}
+}
+
+// planConversion plans that t needs the value of fs in one of the layouts in may.
+func (rt *Runtime) planConversion(sub datamgr.Submission, t *task, fs *formats, may uint64) {
+	if fs.planned&may != 0 {
+		return
+	}
+	step := func(from, to int) {
+		c, _ := fs.conversion(from, to)
+		u := rt.newConversion(sub, t, c, fs.pair(from, to))
+		if to == 0 {
+			u.Allowed = rt.host
+		} else {
+			var ws []int
+			for i, w := range rt.workers {
+				if fs.kinds[w.kind] == to {
+					ws = append(ws, i)
+				}
+			}
+			u.Allowed = sched.NewSet(ws...)
+		}
+		t.x.converted = append(t.x.converted, u.Order)
+		rt.planned(sub, u, nil)
+		rt.unused(sub, u)
+		fs.planned |= 1 << to
+	}
+	first := func(set uint64) (i int) {
+		for set&(1<<i) == 0 {
+			i++
+		}
+		return i
+	}
+	if fs.planned&1 == 0 {
+		step(first(fs.planned), 0)
+	}
+	if to := first(may); fs.planned&may == 0 {
+		step(0, to)
+	}
+}
+
+// inImage returns the layouts of the image, in a plan, in which the value of fs is.
+func (fs *formats) inImage(image *formats) (valid uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	valid = fs.mu.valid & 1
+	for i := range fs.all {
+		for k := range image.all {
+			if fs.mu.valid&(2<<i) != 0 && fs.all[i].Name == image.all[k].Name {
+				valid |= 2 << k
+			}
+		}
+	}
+	if valid == 0 { // the machine of the plan lacks the device
+		return 1
+	}
+	return valid
+}

@@ -343,16 +343,20 @@ func (m *lookahead) add(it *sched.Item) {
 	}
 	r := m.w.rt.requestFor(t, nextTask)
 	r.task.worker = m.w.id
-	for _, op := range t.operands() {
+	for i, op := range t.operands() {
+		if !fetched(&op) {
+			continue
+		}
+		h := m.w.rt.source(m.w, op.Handle, slices.Contains(t.codelet.Formats, i), op.Mode.Reads())
 		switch {
-		case !fetched(&op):
+		case h == nil:
 		case op.Mode.Reads():
-			m.keep = append(m.keep, op.Handle)
-			if managed(op.Handle).Missing(m.w.node) > 0 {
-				r.Reads = append(r.Reads, op.Handle)
+			m.keep = append(m.keep, h)
+			if managed(h).Missing(m.w.node) > 0 {
+				r.Reads = append(r.Reads, h)
 			}
-		case managed(op.Handle).MissingBytes(m.w.node) > 0:
-			r.Writes = append(r.Writes, op.Handle)
+		case managed(h).MissingBytes(m.w.node) > 0:
+			r.Writes = append(r.Writes, h)
 		}
 	}
 	if r.Reads != nil || r.Writes != nil {
@@ -382,11 +386,12 @@ func fetched(op *Operand) bool {
 // a worker on one, what the task reads goes there while the worker runs what it has before.
 func (rt *Runtime) pushAhead(t *task, from int) {
 	var reads [8]*datamgr.Handle // afterwards t may run already
+	var all [8]bool              // in all layouts, see SetFormats
 	n := 0
 	if t.kind == userTask {
-		for _, op := range t.operands() {
+		for i, op := range t.operands() {
 			if op.Mode.Reads() && fetched(&op) && n < len(reads) {
-				reads[n] = op.Handle
+				reads[n], all[n] = op.Handle, len(t.codelet.Formats) > 0 && slices.Contains(t.codelet.Formats, i)
 				n++
 			}
 		}
@@ -413,8 +418,8 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 		return
 	}
 	to := rt.workers[w]
-	for _, h := range reads[:n] {
-		if managed(h).Missing(to.node) > 0 {
+	for i, h := range reads[:n] {
+		if h = rt.source(to, h, all[i], true); h != nil && managed(h).Missing(to.node) > 0 {
 			r.Reads = append(r.Reads, h)
 		}
 	}
@@ -456,11 +461,11 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 		return err
 	case h == nil || rt.nodes == 1 || rt.opt.Plan != nil:
 	case o.Wait:
-		rt.reg.Fetch(&datamgr.FetchRequest{Reads: []*datamgr.Handle{h}}, node)
+		rt.reg.Fetch(&datamgr.FetchRequest{Reads: []*datamgr.Handle{rt.sideOn(h, node)}}, node)
 	case o.Idle:
-		rt.prefetch(node, requestOf(h, whenIdle, o.Priority))
+		rt.prefetch(node, requestOf(rt.sideOn(h, node), whenIdle, o.Priority))
 	default:
-		rt.prefetch(node, requestOf(h, wanted, o.Priority))
+		rt.prefetch(node, requestOf(rt.sideOn(h, node), wanted, o.Priority))
 	}
 	return nil
 }
@@ -477,7 +482,10 @@ func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
 	if err != nil || h == nil {
 		return 0, err
 	}
-	return j.rt.reg.Evict(h, node), nil
+	for _, h := range sides(h) {
+		bytes += j.rt.reg.Evict(h, node)
+	}
+	return bytes, nil
 }
 
 // MakeRoom evicts data that no task uses from a memory node until that number of bytes is free, or
@@ -530,7 +538,13 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 	if h == nil {
 		return make([]datamgr.Presence, j.rt.reg.NumNodes()), nil
 	}
-	return managed(h).Where(), nil
+	all := managed(h).Where()
+	for _, other := range sides(h)[1:] {
+		for i, p := range managed(other).Where() {
+			all[i].Valid, all[i].Arriving, all[i].Allocated = all[i].Valid+p.Valid, all[i].Arriving+p.Arriving, all[i].Allocated+p.Allocated
+		}
+	}
+	return all, nil
 }
 
 // WontUse says that h will not be used for a while: where copies of it lie on
@@ -539,7 +553,9 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 func (j *Job) WontUse(h *datamgr.Handle) error {
 	h, err := j.hinted(h, false)
 	if err == nil && h != nil && j.rt.opt.Plan == nil {
-		managed(h).WontUse()
+		for _, h := range sides(h) {
+			managed(h).WontUse()
+		}
 	}
 	return err
 }
@@ -608,8 +624,51 @@ func (rt *Runtime) writeThrough(t *task) {
 		}
 		for n, set := 0, managed(op.Handle).WriteThrough(); set != 0; n, set = n+1, set>>1 {
 			if set&1 != 0 {
-				rt.prefetch(n, requestOf(op.Handle, wanted, 0))
+				rt.prefetch(n, requestOf(rt.sideOn(op.Handle, n), wanted, 0))
 			}
 		}
 	}
+}
+
+// Layouts of data on devices.
+
+// sideOn returns the data that has the value of h for workers of a node, as far as it was converted.
+func (rt *Runtime) sideOn(h *datamgr.Handle, node int) *datamgr.Handle {
+	fs := formatsOf(h)
+	if fs == nil {
+		return h
+	}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, w := range rt.workers {
+		if k := fs.kinds[w.kind]; w.node == node && fs.mu.valid&(1<<k) != 0 {
+			return fs.handle(k)
+		}
+	}
+	return h
+}
+
+// source returns the data that w fetches for an operand h of a task that reads it or not: the layout that it takes,
+// or what that is made of on its device; nil: there is nothing to fetch. all says that its codelet takes all layouts.
+func (rt *Runtime) source(w *worker, h *datamgr.Handle, all, reads bool) *datamgr.Handle {
+	fs := formatsOf(h)
+	if fs == nil {
+		return h
+	}
+	k := 0
+	if all && w.node > 0 {
+		k = fs.kinds[w.kind]
+	}
+	fs.mu.Lock()
+	valid := fs.mu.valid
+	fs.mu.Unlock()
+	switch {
+	case k == 0 && (valid&1 != 0 || !reads):
+		return h
+	case valid&(1<<k) != 0 || !reads:
+		return fs.handle(k)
+	case k > 0 && valid&1 != 0 && rt.convertsThere(w, fs.all[k-1].To, fs.pair(0, k)):
+		return h
+	}
+	return nil
 }

@@ -217,6 +217,9 @@ func (w *worker) finishQueued(t *task, err error) {
 		w.fail(t, err)
 		return
 	}
+	if t.x.formatted {
+		t.wroteFormats()
+	}
 	w.plant(t, false)
 }
 

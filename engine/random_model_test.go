@@ -168,6 +168,7 @@ type modelDatum struct {
 	home     bool
 	adds     bool // all updates add: accesses may be unordered
 	initOnly bool
+	whole    bool // it is used in the ways that data with layouts on devices can be used, see hasLayouts
 	dup      bool // duplicates another
 	gone     bool // not registered, not yet or not any more
 	ended    bool // unregistered
@@ -529,6 +530,7 @@ func (m *maker) datum() {
 		d.ld += r.IntN(3)
 	}
 	d.initOnly = !d.adds && r.IntN(8) == 0
+	d.whole = !d.adds && !d.initOnly && (m.seed+uint64(len(m.data)))%3 == 0
 	d.reset()
 	m.data = append(m.data, d)
 	m.emit(step{kind: stepRegister, datum: len(m.data) - 1})
@@ -688,6 +690,9 @@ func split(parts []*modelHandle, mf modelFilter) []*modelHandle {
 
 func (m *maker) partition(di int) {
 	d := m.data[di]
+	if d.whole {
+		return
+	}
 	hi := 0
 	if m.r.IntN(3) == 0 {
 		hi = m.handle(di)
@@ -741,6 +746,9 @@ func (m *maker) op(t *modelTask, di, hi int, mode iface.AccessMode, unordered bo
 	d := m.data[di]
 	if d.dup && mode != iface.Scratch { // no task may write it
 		mode, unordered = iface.R, false
+	}
+	if d.whole && (mode == iface.Redux || mode == iface.Scratch) {
+		mode = iface.RW
 	}
 	for _, o := range t.ops {
 		if o.datum != di || !d.overlap(d.handles[o.handle], d.handles[hi]) {
@@ -1085,7 +1093,7 @@ func (m *maker) step() {
 func (m *maker) pair(di int) {
 	d := m.data[di]
 	mode := []iface.AccessMode{iface.R, iface.Commute, iface.Redux}[m.r.IntN(3)]
-	if m.fails || d.initOnly {
+	if m.fails || d.initOnly || d.whole {
 		mode = iface.R
 	}
 	a, b := m.newTask(), m.newTask()

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -129,7 +130,12 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		}
 		var saw int64
 		for range once {
-			saw = body(t, sizes, func(i, k int) *int64 { return element(c.Buffer(i), k) })
+			saw = body(t, sizes, func(i, k int) *int64 {
+				if c.Format(i) != "" { // all elements the other way round
+					k = sizes[i] - 1 - k
+				}
+				return element(c.Buffer(i), k)
+			})
 		}
 		e.mu.Lock()
 		e.where[t.id] = c.w.node
@@ -152,6 +158,11 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		}
 		return nil
 	})
+	for i, o := range t.ops {
+		if e.hasLayouts(o.datum) {
+			c.Formats = append(c.Formats, i)
+		}
+	}
 	c.Pure = e.loses != 0 && t.id%2 == 0 && t.opens == 0 && t.nest == 0
 	return c
 }
@@ -346,6 +357,9 @@ func (e *execution) ranAsMeant(t *modelTask, runs bool) {
 func (e *execution) register(i int) {
 	d := e.data[i]
 	s := DataSpec{Kind: d.kind, Elem: iface.I64, Dims: d.dims, Reduce: datamgr.SumReduction()}
+	if e.hasLayouts(i) {
+		s.Reduce = nil
+	}
 	if d.initOnly {
 		s.Reduce = &datamgr.Reduction{Name: "five", Init: func(b *iface.Buffer) error {
 			for k := range b.Len() {
@@ -383,6 +397,43 @@ func (e *execution) register(i int) {
 		return
 	}
 	e.hs[i] = []*datamgr.Handle{h}
+	if e.hasLayouts(i) {
+		turn := anywhere("turn", func(c *TaskContext) error {
+			turned.Add(1)
+			src, dst := c.Buffer(0), c.Buffer(1)
+			for k := range src.Len() {
+				*element(dst, src.Len()-1-k) = *element(src, k)
+			}
+			return nil
+		})
+		turn.Modes = conversionModes
+		if err := e.rt.SetFormats(h, Format{Name: "turned", On: []string{"gpu"}, To: turn, From: turn}); err != nil {
+			e.fail("layouts: %v", err)
+		}
+	}
+}
+
+// turned counts conversions of random programs between layouts.
+var turned atomic.Int64
+
+// hasLayouts reports whether datum i has another layout on devices: if nothing is done with it that such data refuses, and no
+// device is lost, as the model knows the places of one layout only.
+func (p *program) hasLayouts(i int) bool {
+	d := p.data[i]
+	if p.loses != 0 || d.adds || d.initOnly || d.dup || len(d.val) == 0 {
+		return false
+	}
+	refuses := func(ops []modelOp) bool {
+		return slices.ContainsFunc(ops, func(o modelOp) bool {
+			return o.datum == i && (o.mode == iface.Redux || o.mode == iface.Scratch || o.unordered)
+		})
+	}
+	return !slices.ContainsFunc(p.steps, func(s step) bool {
+		if t := s.task; t != nil && s.kind == stepTask && (refuses(t.ops) || slices.ContainsFunc(t.children, func(c *modelTask) bool { return refuses(c.ops) })) {
+			return true
+		}
+		return s.datum == i && (s.kind == stepPartition || s.acquire.Unordered)
+	})
 }
 
 // looksRight reads datum i, which is no part of the program any more. All is over.
@@ -1027,7 +1078,10 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		s++
 	}
-	t.Logf("programs %d to %d", *seed, s-1)
+	if turned.Load() == 0 && *machine == "" {
+		t.Error("no program converted data between layouts")
+	}
+	t.Logf("programs %d to %d, %d conversions between layouts", *seed, s-1, turned.Load())
 }
 
 // A few programs run on a driver every day; -machine runs more.

@@ -28,9 +28,10 @@ const (
 	joinGangMarker // no task: see joinGang
 	unregisterTask
 	gatherTask
+	convertTask // changes the layout of data, see SetFormats
 )
 
-var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather"}
+var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather", "convert"}
 
 // ofProgram reports whether the program submitted tasks of kind k. A specialTask becomes a
 // userTask when its prologue is over, and then goes to the policy. It is a kind of its own all
@@ -67,13 +68,18 @@ type generalTask struct {
 	shares       []*datamgr.Datum     // duplicates that t reads where they share, until then
 	none         []datamgr.Box
 	all          bool
-	making       *datamgr.Making // of a reduction or an initialisation
+	making       *datamgr.Making // of a reduction, an initialisation or a conversion
+	awaits       bool            // a conversion that reads what it reads, and so is not ordered before it by the data
 	hold         *datamgr.Hold   // of a light task that started
 	target       *Task           // of a relay: the task whose end it delays
 	times        *taskTimes      // with Options.Profile
 	tried        uint64          // nodes where it could not run
 	started      bool            // its data is on its node, so that datamgr expects it no more
 	node         int             // of a gathering
+	formatted    bool            // an operand has several layouts here
+	placed       []Operand       // the operands in the layouts that the kernel takes; nil: those that they have
+	expected     []Operand       // the operands, and their other layouts; nil: the operands
+	converted    []int64         // conversions that come before it in a plan
 }
 
 func (t *task) numOperands() int {
@@ -163,6 +169,7 @@ func (t *task) extend() *taskExtra {
 	x.name, x.color, x.flops = "", 0, 0
 	x.public, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
 	x.dup, x.copies, x.shares, x.tried = nil, nil, nil, 0
+	x.awaits, x.formatted, x.placed, x.expected, x.converted = false, false, nil, nil, nil
 	x.lost.Store(nil)
 	return x
 }
@@ -174,6 +181,31 @@ func (t *task) state() datamgr.State {
 		s |= managed(t.operands()[i].Handle).State()
 	}
 	return s
+}
+
+// placedOperands returns the operands of t in the layouts that its kernel takes.
+func (t *task) placedOperands() []Operand {
+	if t.general && t.x.placed != nil {
+		return t.x.placed
+	}
+	return t.operands()
+}
+
+// expectedOperands returns the operands of t, and all data by which one of their layouts may be used.
+func (t *task) expectedOperands() []Operand {
+	if t.general && t.x.expected != nil {
+		return t.x.expected
+	}
+	return t.operands()
+}
+
+// eventOperands returns the operands that listeners see. Of a conversion it is the layout of the device alone, which
+// only conversions have: the data itself may have been used by submissions since that come after the conversion.
+func (t *task) eventOperands() []Operand {
+	if t.kind == convertTask {
+		return t.expectedOperands()
+	}
+	return t.operands()
 }
 
 // restoreSizes undoes what the kernel of t has resized.
@@ -288,6 +320,7 @@ func (t *task) clearExtension() (weight int64) {
 	}
 	if t.general {
 		x.public, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
+		x.placed, x.expected = nil, nil
 		x.accMoved = false
 		t.general = false
 	}

@@ -5,6 +5,9 @@ package engine
 // in the order of its data and dependencies.
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -31,6 +34,10 @@ func (j *Job) registerGeneral(sub datamgr.Submission, t *task, s *TaskSpec, keep
 	for i := range ops {
 		op := &ops[i]
 		op.Unordered = op.Unordered || s.Unordered || sub.Unordered(op.Handle)
+	}
+	if err := t.admitFormats(); err != nil {
+		rt.unused(sub, t)
+		return false, err
 	}
 	var waits int32
 	if parent != nil {
@@ -94,7 +101,7 @@ func (j *Job) count(sub datamgr.Submission, t *task, s *TaskSpec) {
 		j.stats.submitted(sub, t.codelet)
 	}
 	if rt.nodes > 1 {
-		datamgr.Expect(t.operands(), rt.when(t))
+		datamgr.Expect(t.expectedOperands(), rt.when(t))
 	}
 	if rt.hasListeners() {
 		rt.submittedEvent(sub, t, s.After)
@@ -197,6 +204,9 @@ func (rt *Runtime) insertInternal(sub datamgr.Submission, t *task, opt datamgr.M
 		t.job.live++
 		t.weigh(sub, int(t.nacc))
 	}
+	if t.x.awaits {
+		waits += managed(t.operands()[0].Handle).AwaitMaking(sub, &t.Waiter) // that of a duplicate is its source's
+	}
 	if t.kind == unregisterTask && managed(t.x.h).AwaitUnordered(sub, &t.Waiter) {
 		waits++
 	}
@@ -269,4 +279,62 @@ func (x *taskExtra) await(t *task) (waits int32) {
 	}
 	x.copies, x.shares = nil, nil
 	return waits
+}
+
+// admitFormats refuses what data with layouts cannot be used for, and notes which data t may use, which is
+// about to be registered.
+func (t *task) admitFormats() error {
+	ops, x, c := t.operands(), t.x, t.codelet
+	for i := range ops {
+		op := &ops[i]
+		fs, _ := managed(op.Handle).Formats().(*formats)
+		if fs == nil {
+			continue
+		}
+		x.formatted = x.formatted || len(fs.all) > 0
+		fail := func(text string) error {
+			return &FormatError{Operand: i, Handle: op.Handle, Message: fmt.Sprintf("%s, which has a layout of its own on devices, %s", describe(op.Handle), text)}
+		}
+		switch {
+		case op.Mode == iface.Scratch:
+			return fail("cannot be SCRATCH; pass other data of the same sizes")
+		case op.Unordered:
+			return fail("cannot be used without order; leave the option out")
+		}
+		if c == nil || !slices.Contains(c.Formats, i) {
+			continue
+		}
+		if c.Types != nil {
+			for _, f := range fs.given {
+				if o := &c.Types.Operands[i]; !o.Kinds.Has(f.Kind) || o.Elem != iface.NoElem && o.Elem != f.Elem {
+					k, e := fs.h.Type()
+					return fail(fmt.Sprintf("is a %v of %v in layout %q, and codelet %s takes a %v of %v; give both the same kind and element type, or let the codelet take both",
+						f.Kind, f.Elem, f.Name, c.Name, k, e))
+				}
+			}
+		}
+		for k := range fs.all {
+			if x.expected == nil {
+				x.expected = slices.Clone(ops)
+			}
+			o := *op
+			o.Handle = fs.all[k].h
+			x.expected = append(x.expected, o)
+		}
+	}
+	return nil
+}
+
+// comeHome submits the conversion that must come before t, of the program or the engine, which reads h in main memory.
+func (rt *Runtime) comeHome(sub datamgr.Submission, t *task, h *datamgr.Handle) {
+	fs := formatsOf(h)
+	if fs == nil || rt.opt.Plan != nil || !sub.Busy(h, nil, 0) && fs.isMain() { // plans have their own, see planned
+		return
+	}
+	u := rt.internal(sub, t.job, convertTask, h, iface.R)
+	from := t.submittedAt()
+	u.setOrigin(&from)
+	u.Priority = t.Priority
+	u.x.making, t.x.awaits = managed(h).Make(sub), true
+	_, _ = rt.insertInternal(sub, u, datamgr.MergeOptions{NoValueYet: true})
 }

@@ -169,7 +169,7 @@ func (h *releaser) end(t *task, f *failure) {
 	x.redux = x.redux[:0]
 	if h.rt.nodes > 1 {
 		if !x.started {
-			datamgr.Withdraw(t.operands(), h.rt.when(t))
+			datamgr.Withdraw(t.expectedOperands(), h.rt.when(t))
 		}
 		x.started = false
 		if f == nil {
@@ -178,6 +178,9 @@ func (h *releaser) end(t *task, f *failure) {
 	}
 	if f != nil {
 		datamgr.Spoil(t.operands(), f)
+		if x.formatted {
+			spoilFormats(t.operands())
+		}
 	}
 	x.locks.Release(h.c)
 	datamgr.EndUnordered(x.unordered, h.c)

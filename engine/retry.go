@@ -23,6 +23,14 @@ import (
 // or is cancelled if what it reads was lost. given is as for parkForMemory.
 func (w *worker) cannotRun(t *task, given uint64, err error) {
 	t.x.place.Unclaim() // the device may be lost with it
+	if t.x.formatted {
+		t.settleLoss()
+		var failed *ConversionError
+		if errors.As(err, &failed) { // it would fail elsewhere, too
+			w.fail(t, err)
+			return
+		}
+	}
 	var lost *accel.LostError
 	if (errors.Is(err, datamgr.ErrSpoiled) || errors.As(err, &lost)) && w.refused(t) {
 		return // what it reads was lost with a device
@@ -108,7 +116,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 			left = append(left, i)
 		}
 	}
-	if len(left) == 0 || begun && !x.place.Restore(t.operands()) {
+	if len(left) == 0 || begun && !x.place.Restore(t.mayRestart()) {
 		return false
 	}
 	t.restoreSizes()
@@ -131,9 +139,10 @@ func (w *worker) giveUpNode(t *task) {
 	x := t.x
 	if x.started {
 		x.started = false
-		datamgr.Expect(t.operands(), w.rt.when(t))
+		datamgr.Expect(t.expectedOperands(), w.rt.when(t))
 	}
 	x.place.Release()
+	x.placed = nil
 	for i := range x.redux {
 		x.redux[i].GiveUp()
 	}

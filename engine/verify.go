@@ -91,7 +91,7 @@ type watch struct {
 func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
 	v.mu.tasks++
 	w := &watch{v: v, c: c, fn: fn, seed: mix(v.mu.tasks)}
-	ops := c.t.operands()
+	ops := c.t.placedOperands()
 	w.ops = make([]watched, len(ops))
 	for i := range ops {
 		o := &w.ops[i]

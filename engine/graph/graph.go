@@ -129,7 +129,7 @@ func (g *Graph) Successors() [][]int32 {
 // Light reports whether t has no kernel of its own: it takes no time, and is drawn
 // as a dot.
 func (t *Task) Light() bool {
-	return t.Internal != "" && t.Internal != "reduce" && t.Internal != "init" && t.Internal != "duplicate"
+	return t.Internal != "" && t.Internal != "reduce" && t.Internal != "init" && t.Internal != "duplicate" && t.Internal != "convert"
 }
 
 // Label returns the name of t in listings: "gemm 41".

@@ -148,7 +148,7 @@ func (s *sim) run(i int32, at float64) (end float64) {
 	guessed := false
 	for w := range s.g.Workers {
 		d := 0.0
-		if t.Internal == "" && t.Seconds != nil {
+		if (t.Internal == "" || t.Internal == "convert") && t.Seconds != nil {
 			d = t.Seconds[w]
 		}
 		if d < 0 {
