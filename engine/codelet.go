@@ -51,6 +51,9 @@ type Codelet struct {
 	// (Runtime.SetFormats): they ask TaskContext.Format which one it is. Other operands have
 	// the layout of main memory on devices, too.
 	Formats []int
+	// FormatTypes declares the operands of Formats in their other layouts, as Types does in main memory, where these
+	// differ; nil: Types holds for both.
+	FormatTypes *Types
 	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.

@@ -304,9 +304,13 @@ func (t *task) admitFormats() error {
 		if c == nil || !slices.Contains(c.Formats, i) {
 			continue
 		}
-		if c.Types != nil {
+		types := c.FormatTypes
+		if types == nil {
+			types = c.Types
+		}
+		if types != nil && i < len(types.Operands) {
 			for _, f := range fs.given {
-				if o := &c.Types.Operands[i]; !o.Kinds.Has(f.Kind) || o.Elem != iface.NoElem && o.Elem != f.Elem {
+				if o := &types.Operands[i]; !o.Kinds.Has(f.Kind) || o.Elem != iface.NoElem && o.Elem != f.Elem {
 					k, e := fs.h.Type()
 					return fail(fmt.Sprintf("is a %v of %v in layout %q, and codelet %s takes a %v of %v; give both the same kind and element type, or let the codelet take both",
 						f.Kind, f.Elem, f.Name, c.Name, k, e))

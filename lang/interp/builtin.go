@@ -333,6 +333,8 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		}
 	case "reducer":
 		return c.reducer(e)
+	case "layout":
+		return c.layout(e)
 	}
 	return nil
 }
@@ -454,21 +456,4 @@ func (m *Machine) value(v any, at position) any {
 		m.raiseEngine(err, at, h)
 	}
 	return m.elemValue(b.Elem, e, at)
-}
-
-// elemValue is e, an element of type t, as a value of the language.
-func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
-	if t.IsFloat() {
-		return e.f
-	}
-	if t.IsComplex() {
-		return complex(e.f, e.im)
-	}
-	if t == iface.B8 {
-		return e.i != 0
-	}
-	if t == iface.U64 && e.i < 0 {
-		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))
-	}
-	return e.i
 }

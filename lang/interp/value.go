@@ -114,6 +114,18 @@ type Reducer struct {
 	init, combine *types.Object      // of reducer(…)
 }
 
+// Layout is a value of layout(…).
+type Layout struct {
+	into, from *types.Object
+	sizes      []int // nil: those of the data
+	kinds      []DeviceKind
+	at         position // of the call
+	sizesAt    position
+}
+
+// String writes l as values are printed.
+func (l *Layout) String() string { return "layout " + l.into.Name }
+
 // Arithmetic of the language: int with overflow errors, float as IEEE 754.
 
 // Why an integer operation has no result. "" means that it has one.
