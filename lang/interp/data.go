@@ -204,6 +204,15 @@ func addData(out []*Handle, h *Handle) []*Handle {
 	return out
 }
 
+// values returns the data of the engine that has the values of h: of structs all fields, of a sparse matrix
+// the array of values.
+func (h *Handle) values() []*Handle {
+	if h.isSparse() && h.sparse.Format.Fields {
+		return h.data()
+	}
+	return []*Handle{h}
+}
+
 // values returns the array of values.
 func (k *sparse) values() *Handle { return &k.arrays[k.Format.Values()] }
 
