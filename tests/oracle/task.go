@@ -337,7 +337,7 @@ func (m *Machine) openGroup(u use) {
 func (m *Machine) execute(t *task) {
 	ops, scalars := map[string]*operand{}, map[string]Value{}
 	for name, v := range t.scalars {
-		scalars[name] = v
+		scalars[name] = computed(v)
 	}
 	for _, u := range t.uses {
 		if u.shape == Void {
