@@ -179,7 +179,7 @@ type Stmt struct {
 	Target *Expr
 	Op     string // of an assignment: "=", "+=" and so on
 	Over   *Domain
-	Struct *Struct // assignment in a body: Target and Expr are elements, of which all fields are copied
+	Struct *Struct // assignment in a body: all fields of the element Expr are copied to Target
 	Sparse bool    // partition: Refs are the values of sparse matrices, and all of those are meant
 	Text   string  // options and nodes that change no result, as written
 	Body   []*Stmt
@@ -235,7 +235,7 @@ type Arg struct {
 	Mode   Mode
 	Ref    *Ref
 	Expr   *Expr
-	Struct *Struct // Ref is field Field of structs, all of which are meant; the other fields are beside it
+	Struct *Struct // Ref is field Field of structs that are meant as a whole; the other fields are beside it
 	Field  int
 	Sparse bool // Ref is the values of a sparse matrix, and all of that is meant
 }

@@ -14,7 +14,7 @@ const fieldSep = ":"
 // fieldName is the name of a field of structs.
 func fieldName(structs, field string) string { return structs + fieldSep + field }
 
-// structOf is the name of the structs of which name is a field; name itself if it is none.
+// structOf is the name of the structs that name is a field of; name itself if it is none.
 func structOf(name string) string {
 	of, _, _ := strings.Cut(name, fieldSep)
 	return of
