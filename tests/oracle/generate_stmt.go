@@ -254,45 +254,6 @@ func (g *generator) view() string {
 	return pick(g, names...)
 }
 
-// condition is a bool of the script.
-func (g *generator) condition(depth int) *Expr {
-	switch g.IntN(8) {
-	case 0:
-		if depth > 0 {
-			return op(pick(g, "and", "or"), g.condition(depth-1), g.condition(depth-1))
-		}
-	case 1:
-		if depth > 0 {
-			return &Expr{Op: "not", Args: []*Expr{g.condition(depth - 1)}}
-		}
-	case 2:
-		return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(F64, depth-1), g.script(I64, depth-1))
-	case 3:
-		if e := g.scriptBool(); e != nil {
-			return e
-		}
-	}
-	t := g.numberType()
-	if t == C128 {
-		return op(pick(g, "==", "!="), g.script(t, depth-1), g.script(pick(g, t, F64), depth-1))
-	}
-	return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(t, depth-1), g.script(t, depth-1))
-}
-
-// scriptBool is a bool of the script without operators; nil: there is none.
-func (g *generator) scriptBool() *Expr {
-	if names := g.numbers(Bool); len(names) > 0 && g.chance(30) {
-		return name(pick(g, names...))
-	}
-	if e := g.arrayElem(Bool); e != nil && g.chance(50) {
-		return e
-	}
-	if p, ok := g.some(func(p place) bool { return p.shape == Variable && p.data.Elem == Bool && p.hasValue() }); ok {
-		return &Expr{Op: "value", Ref: p.ref}
-	}
-	return nil
-}
-
 func (g *generator) let() {
 	if g.chance(10) {
 		g.try(&Stmt{Kind: Let, Name: g.name("n"), Expr: g.condition(2)})
