@@ -40,7 +40,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/starpush"},
 	"github.com/spf13/pflag":              {"cmd/starpush"},
 	"golang.org/x/term":                   {"cmd/starpush"},
-	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/opencl", "lang/kernel/llvm"},
+	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/mpi", "accel/opencl", "lang/kernel/llvm"},
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},

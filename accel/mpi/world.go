@@ -264,13 +264,18 @@ func (w *World) fail(err error) {
 	}
 }
 
-// abortTime is how long Abort waits for the library.
-const abortTime = 5 * time.Second
+const (
+	abortTime = 5 * time.Second // how long Abort waits for the library
+	// Launchers forget output that they have not passed on when they end the ranks.
+	outputTime = 200 * time.Millisecond
+)
 
 // Abort ends all ranks, through the launcher, and this process with the exit code, without
-// deferred functions. It waits for nothing, and does not return.
+// deferred functions. It waits for nothing but, shortly, for the launcher to pass on what this
+// process has written, and does not return.
 func (w *World) Abort(code int) {
 	w.fail(fmt.Errorf("mpi: the program called Abort(%d)", code))
+	time.Sleep(outputTime)
 	go func() {
 		for range 100 { // for the turn; a thread that hangs in the library never gives it up
 			if w.turn.CompareAndSwap(false, true) {

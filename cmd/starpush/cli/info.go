@@ -17,6 +17,7 @@ import (
 	"github.com/starpush/starpush/accel/all"
 	"github.com/starpush/starpush/accel/bus"
 	"github.com/starpush/starpush/accel/cpu/blas"
+	"github.com/starpush/starpush/accel/mpi"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
@@ -79,6 +80,7 @@ type info struct {
 	Missing  []infoMissing `json:"missing"`
 	BLAS     string        `json:"blas"`
 	LLVM     string        `json:"llvm"` // makes machine code of codelets
+	MPI      string        `json:"mpi"`  // connects processes
 	Files    infoFiles     `json:"files"`
 }
 
@@ -125,7 +127,7 @@ func (a *app) collect(rt *engine.Runtime) info {
 	models, _ := a.perfDir("") // "" says that there is none
 	i := info{T: "info", Version: Version, Revision: revision(), Go: runtime.Version(), Platform: platform(),
 		CPUs: runtime.NumCPU(), Workers: cpuWorkers(rt), Policy: rt.Policy(), Policies: sched.Names(),
-		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(), LLVM: llvmText(),
+		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(), LLVM: llvmText(), MPI: mpiText(),
 		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath()), models}}
 	for _, n := range rt.Nodes() {
 		i.Nodes = append(i.Nodes, infoNode{n.Name, n.Capacity})
@@ -247,6 +249,7 @@ func (a *app) showInfo(i info) {
 	row("policy", "%s  (%s)", i.Policy, strings.Join(i.Policies, ", "))
 	row("BLAS", "%s", i.BLAS)
 	row("LLVM", "%s", i.LLVM)
+	row("MPI", "%s", i.MPI)
 	row("history", "%s", i.Files.History)
 	row("init", "%s", i.Files.Init)
 	row("models", "%s", i.Files.Models)
@@ -351,4 +354,20 @@ func llvmText() string {
 		return fmt.Sprintf("none  %v; bodies of codelets run in strips", err)
 	}
 	return name
+}
+
+// mpiText describes the library that connects processes, or says what to install.
+func mpiText() string {
+	lib, err := mpi.Open()
+	if e := (*accel.UnavailableError)(nil); errors.As(err, &e) {
+		return fmt.Sprintf("none  %s; %s", e.Reason, e.Remedy)
+	}
+	if err != nil {
+		return fmt.Sprintf("none  %v", err)
+	}
+	text := lib.String()
+	if l, ok := mpi.Launched(); ok {
+		text += fmt.Sprintf("  rank %d, started by %s", l.Rank, l.Launcher)
+	}
+	return text
 }
