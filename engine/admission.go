@@ -228,7 +228,7 @@ func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 	if c.Traits != nil {
 		tr = *c.Traits
 	}
-	sp.size = sp.Size
+	sp.size, sp.choice = sp.Size, sched.Gang{}
 	if tr.Parallel != Single {
 		s.Workers = rt.onOneNode(s.Workers)
 	}
@@ -272,6 +272,10 @@ func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 		if j.opt.MaxWorkers > 0 {
 			sp.size = min(sp.size, j.opt.MaxWorkers)
 		}
+	}
+	sp.choice = sched.Gang{Least: 1, Most: sp.size}
+	if j.opt.Deterministic { // ranks divide the work, and sums may depend on that
+		sp.choice.Least = sp.size
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestMaxWorkers(t *testing.T) {
 		for _, most := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s-%d", e.Name, most), func(t *testing.T) {
 				rt, common := start(t, Options{Workers: 4, Policy: e.Name})
-				job := rt.NewJob(context.Background(), JobOptions{MaxWorkers: most})
+				job := rt.NewJob(context.Background(), JobOptions{MaxWorkers: most, Deterministic: chooses(e.Name)})
 				defer func() { must(t, job.Close()) }()
 				var now, peak atomic.Int64
 				run := func(c *TaskContext) error {

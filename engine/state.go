@@ -504,8 +504,9 @@ type gang struct {
 	t       *task
 	size    int
 	mode    Parallelism
-	members []*worker // the leader first; guarded by the runtime's gangs.mu until complete
-	inTurn  bool      // Sequential: there are no members, and ranks run one at a time
+	members []*worker  // the leader first; guarded by the runtime's gangs.mu until complete
+	only    *sched.Set // workers that the policy chose; nil: all that the task allows
+	inTurn  bool       // Sequential: there are no members, and ranks run one at a time
 
 	mu struct {
 		sync.Mutex

@@ -62,9 +62,11 @@ func (w *worker) work() {
 			w.awaitOldest()
 		}
 		var it *sched.Item
-		if !rt.lanes.on.Load() {
+		switch {
+		case woken && len(w.queued) == 0 && w.wanted(): // it may be woken for that
+		case !rt.lanes.on.Load():
 			it = rt.policy.Pop(w.id)
-		} else {
+		default:
 			it = w.popLane(&looking)
 		}
 		if it != nil {

@@ -46,6 +46,10 @@
 // measurements), how long data travels there (Transfer, Missing), which data is
 // used (Data), and which items are of a kind (Kind).
 //
+// An item that several workers may run together has a Gang (Machine.Gang). A policy may
+// choose how many it gets, and which, until it gives the item to one of them; the engine
+// makes the others members of the gang when they come free.
+//
 // # The policies
 //
 //	lws         local work stealing: workers follow what they released, and take
