@@ -83,7 +83,9 @@ type PlannedTask struct {
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
 	Flops    float64 // 0: not known
-	// Seconds says, for each worker, how long the task is expected to take there:
+	Size     int     // of a parallel task the number of its workers, at most; 0 of others
+	// Seconds says, for each worker, how long the task is expected to take there, of a
+	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
 	// is used again for the next task.
 	Seconds []float64
@@ -101,7 +103,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 		}
 	}
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
-		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after)}
+		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after), Size: t.workers()}
 	if t.codelet != nil {
 		p.Color, p.Flops = t.codelet.Color, t.work()
 	}

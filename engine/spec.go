@@ -92,8 +92,9 @@ type TaskOptions struct {
 	Kinds []string
 	Allow func(w WorkerInfo) bool
 	// Size is the number of workers that a task of a parallel codelet gets; 0:
-	// as many as may run it, MaxWorkers at most. More than there are is a
-	// *SizeError, except in a Sequential runtime: there the ranks of a task run
+	// as many as may run it, MaxWorkers at most. Under the policies pheft and peager
+	// that is the most: they choose between one and that, except in jobs that are
+	// Deterministic. More than there are is a *SizeError, except in a Sequential runtime: there the ranks of a task run
 	// one at a time, the lowest first, each until it comes to a barrier or
 	// returns, and 0 means 1.
 	Size int
@@ -135,7 +136,8 @@ type Traits struct {
 	// operands can be R, RW or COMMUTE. The codelet has no implementation.
 	Nowhere bool
 	// Parallel says whether and how a task uses several workers at once. Policies
-	// see one task; it starts when it has all its workers. An element of a REDUX
+	// see one task, and some choose the number of its workers (sched.Gang); it starts
+	// when it has all of them. An element of a REDUX
 	// operand must be written by one rank only.
 	Parallel Parallelism
 	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:
