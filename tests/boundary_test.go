@@ -44,7 +44,7 @@ var homes = map[string][]string{
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
-	"golang.org/x/sys":                    {"engine/perf", "accel/cpu", "cmd/starpush/cli"},
+	"golang.org/x/sys":                    {"engine/perf", "accel/cpu", "accel/numa", "cmd/starpush/cli"},
 	"go.starlark.net":                     {"tests/bench/peers"}, // a module of its own
 	"github.com/rogpeppe/go-internal":     {"lang/diag/diagtest"},
 }
