@@ -299,7 +299,7 @@ func (rt *Runtime) machine() sched.Machine {
 	for k, d := range rt.devices {
 		mem := d.Memory()
 		for range d.Units() {
-			m.Workers = append(m.Workers, sched.Worker{Arch: d.Name(), Node: rt.nodeOf[k], Speed: 1, Memory: mem.Capacity()})
+			m.Workers = append(m.Workers, sched.Worker{Arch: kindOf(d), Node: rt.nodeOf[k], Speed: 1, Memory: mem.Capacity()})
 		}
 	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }

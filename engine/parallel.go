@@ -278,9 +278,10 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 // waits in the first, every worker that may be a member comes sooner or later, and gangs
 // never wait for each other in a circle.
 
-// may reports whether w may be a member of g.
+// may reports whether w may be a member of g: the members use the operands in the memory of
+// the leader.
 func (g *gang) may(w *worker) bool {
-	return (g.t.Allowed == nil || g.t.Allowed.Has(w.id)) && (g.only == nil || g.only.Has(w.id))
+	return w.node == g.members[0].node && (g.t.Allowed == nil || g.t.Allowed.Has(w.id)) && (g.only == nil || g.only.Has(w.id))
 }
 
 // forLocked returns the gang in the queue that wants w, nil if none does: the first before

@@ -92,9 +92,11 @@ type TaskOptions struct {
 	Kinds []string
 	Allow func(w WorkerInfo) bool
 	// Size is the number of workers that a task of a parallel codelet gets; 0:
-	// as many as may run it, MaxWorkers at most. Under the policies pheft and peager
+	// as many as may run it, MaxWorkers at most. They share a memory node: where CPUs are on
+	// several NUMA nodes, the task runs on one that has enough of them, and 0 means as many as
+	// the first node has. Under the policies pheft and peager
 	// that is the most: they choose between one and that, except in jobs that are
-	// Deterministic. More than there are is a *SizeError, except in a Sequential runtime: there the ranks of a task run
+	// Deterministic. More than one node has is a *SizeError, except in a Sequential runtime: there the ranks of a task run
 	// one at a time, the lowest first, each until it comes to a barrier or
 	// returns, and 0 means 1.
 	Size int

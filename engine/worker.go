@@ -6,20 +6,25 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// bind binds the thread of a CPU worker to its processor, if Options.Processors says so.
+// bind binds the thread of a CPU worker to its processor, if Options.Processors, or the NUMA node that
+// it belongs to, says which that is.
 func (w *worker) bind() {
-	all := w.rt.opt.Processors
-	if len(all) == 0 || !w.host || w.standIn {
+	all, i := w.rt.opt.Processors, w.id
+	if n, ok := accel.AsNUMA(w.dev); ok {
+		all, i = n.Processors(), w.unit
+	}
+	if len(all) == 0 || w.kind != cpuArch || w.standIn {
 		return
 	}
 	runtime.LockOSThread() // until the goroutine ends, and the thread with it
 	// The processor may be gone since New looked: then the worker runs anywhere.
-	_ = cpu.BindThread(all[w.id%len(all)])
+	_ = cpu.BindThread(all[i%len(all)])
 }
 
 // loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
