@@ -134,7 +134,7 @@ func (c *checker) builtinResult(e *syntax.Call, name string) *types.Type {
 			c.arg(e, 0, types.TGate, "what `open` opens")
 		}
 		return types.TNone
-	case "gpu", "cuda", "opencl", "disk":
+	case "gpu", "cuda", "opencl", "disk", "numa":
 		if c.count(e, name, 1, 1) {
 			c.arg(e, 0, types.TInt, fmt.Sprintf("the number of `%s`", name))
 			if v, ok := literal(e.Args[0].Value); ok && v < 0 {

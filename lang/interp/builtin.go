@@ -295,7 +295,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 			}
 			return nil
 		}
-	case "gpu", "cuda", "opencl", "disk":
+	case "gpu", "cuda", "opencl", "disk", "numa":
 		i := c.int(arg(e, 0, ""))
 		return func(f *frame) any {
 			k := i(f)
@@ -303,6 +303,9 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 				f.m.fail("E0705", at, "%s(%d): devices are counted from 0", name, k)
 			}
 			f.m.alloc(valueBytes, at)
+			if name == "numa" && k == 0 {
+				return ram
+			}
 			return Node{Kind: name, Index: k}
 		}
 	case "nodes":

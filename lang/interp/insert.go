@@ -249,8 +249,11 @@ func (m *Machine) nodeHere(v any, at position) int {
 	k, ok := m.node(n)
 	if !ok {
 		has, help := "this run has main memory only", "drop the `@`"
-		if n.Kind == "gpu" {
+		switch n.Kind {
+		case "gpu":
 			help += "; " + moreDevices(nil)
+		case "numa":
+			help += "; `--numa` makes the NUMA nodes that `starpush info` lists memory nodes; a program does by `engine.Options.NUMA`"
 		}
 		if m.devices.workers != nil {
 			var names []string

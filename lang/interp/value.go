@@ -86,7 +86,7 @@ type Gate struct{ g *engine.Gate }
 
 // Node is a memory node as the language names it: ram, gpu(0).
 type Node struct {
-	Kind  string // ram, gpu, cuda, opencl, disk
+	Kind  string // ram, numa, gpu, cuda, opencl, disk
 	Index int64  // -1: no index
 }
 

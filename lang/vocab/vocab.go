@@ -102,6 +102,7 @@ var Builtins = []Entry{
 	{"cuda", "cuda(i) -> node", "memory of the i-th CUDA device"},
 	{"opencl", "opencl(i) -> node", "memory of the i-th OpenCL device"},
 	{"disk", "disk(i) -> node", "the i-th disk node"},
+	{"numa", "numa(i) -> node", "memory of the i-th NUMA node; numa(0) is ram"},
 	{"nodes", "nodes() -> list[node]", "all memory nodes"},
 	{"workers", "workers(kind) -> list[worker]", "all workers of a kind"},
 	{"reducer", "reducer(init = i, combine = c) -> reducer", "a reduction by codelets i(x: W H) and c(into: RW H, from: R H)"},
