@@ -15,8 +15,8 @@
 // # The library
 //
 // Open finds it, Init starts it. The headers of the two families define other handles, constants and statuses: a handle of
-// Open MPI is the address of an object such as ompi_mpi_comm_world, one of MPICH is an int. What
-// a library exports decides which it is. MPICH's ABI is also that of Intel MPI, MVAPICH and Cray MPICH.
+// Open MPI is the address of an object such as ompi_mpi_comm_world, one of MPICH is an int. The package
+// recognises them by the objects that the library exports. MPICH's ABI is also that of Intel MPI, MVAPICH and Cray MPICH.
 // STARPUSH_MPI names another file, or none. A library only knows the ranks that a launcher of its own family
 // started; otherwise each process would be alone, which Init reports as an error.
 //
@@ -54,8 +54,8 @@
 // is longer than the memory for it, concerns that operation alone.
 //
 // When a rank dies, mpirun of both implementations kills the others, within seconds: Open MPI's with SIGTERM, and a message that
-// names the rank; Hydra with SIGKILL, and a message that names a process if it was a signal. Where nobody
-// kills them, ranks notice: each watches the processes of its neighbours in a ring on the same machine, and
+// names the rank; Hydra with SIGKILL, and a message that names a process if it was a signal. Where the launcher
+// does not, ranks notice: each watches the processes of its neighbours in a ring on the same machine, and
 // hears a beat from the rank before it at least every second. A rank whose process has ended, or that was silent for
 // Options.Silence, fails the world with a [LostError]: all operations end with it, later ones are refused, and the program
 // should print it and call [World.Abort], which ends all ranks with an exit code.

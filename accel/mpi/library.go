@@ -265,6 +265,6 @@ func (t signalTable) restore() {
 		return
 	}
 	for n, action := range t {
-		call(fn, uintptr(n), uintptr(unsafe.Pointer(action)), 0) // fails for SIGKILL and SIGSTOP, which nobody can handle
+		call(fn, uintptr(n), uintptr(unsafe.Pointer(action)), 0) // fails for SIGKILL and SIGSTOP, which have no handlers
 	}
 }

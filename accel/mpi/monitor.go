@@ -26,7 +26,7 @@ type monitor struct {
 	done   chan struct{}
 }
 
-// What beats say.
+// The contents of beats.
 const (
 	alive byte = iota
 	bye        // the last one: the rank is about to finalise

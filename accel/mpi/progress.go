@@ -14,8 +14,8 @@ import (
 //
 // All calls of the library are made by the holder of the turn, one at a time: polling from one thread
 // while others start operations would make them wait for the locks of the library, and less than
-// MPI_THREAD_MULTIPLE is enough. A caller queues its command. If nobody has the turn it takes it and
-// carries out the queue itself, without waking anybody; otherwise the driving goroutine
+// MPI_THREAD_MULTIPLE is enough. A caller queues its command. If the turn is free it takes it and
+// carries out the queue itself, without waking a thread; otherwise the driving goroutine
 // does so the next time it has the turn. With MPI_THREAD_FUNNELED only that goroutine takes it.
 type progress struct {
 	turn   atomic.Bool
@@ -134,7 +134,7 @@ func (w *World) run(fn func() error) error {
 	return <-to
 }
 
-// submit queues a command, and carries it out if nobody has the turn.
+// submit queues a command, and carries it out if the turn is free.
 func (w *World) submit(c command) error {
 	w.queue.Lock()
 	if err := w.queue.closed; err != nil {

@@ -83,7 +83,7 @@ func pingPong(ctx context.Context, w *World) error {
 	return nil
 }
 
-// many sends from many goroutines at once, on each of which messages arrive in order.
+// many sends from many goroutines at once. The messages of each arrive in order.
 func many(ctx context.Context, w *World) error {
 	const tags, messages = 6, 150
 	c := w.Comm()

@@ -200,7 +200,7 @@ const (
 // split describes bytes as blocks and a rest.
 func split(bytes, block int64) (blocks, rest int64) { return bytes / block, bytes % block }
 
-// span is how MPI is told of bytes: a function, a count and a type.
+// span describes bytes to MPI: a function, a count and a type.
 type span struct {
 	fn    uintptr
 	count uintptr
