@@ -396,19 +396,6 @@ func (w *worker) assemble(t *task) {
 	q.mu.Unlock()
 }
 
-// members lists the workers of t, the one that leads it first; nil: it has one, or has not
-// started.
-func (t *task) members() (ids []int) {
-	sp := t.special()
-	if sp == nil || sp.gang == nil || sp.gang.inTurn || sp.gang.size == 1 {
-		return nil
-	}
-	for _, m := range sp.gang.members {
-		ids = append(ids, m.id)
-	}
-	return ids
-}
-
 // chosen returns how many workers the policy has chosen for t, which w leads, and which may
 // be its members; nil: all that t allows. A policy of the program may have chosen what cannot
 // be: then there are as many as the task allows, or any workers.

@@ -445,8 +445,8 @@ func TestGangSizes(t *testing.T) {
 	}
 }
 
-// TestGangTimes: what a parallel task took is remembered with the number of its workers, each of
-// which is measured in its turn; then the fastest is used.
+// TestGangTimes: what a parallel task took is remembered with the number of its workers. Each number is
+// measured in its turn; then the fastest is used.
 func TestGangTimes(t *testing.T) {
 	dir := t.TempDir()
 	rt, j := start(t, Options{Workers: 3, Policy: "pheft", PerfDir: dir, Calibrate: 1})

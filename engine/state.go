@@ -565,6 +565,19 @@ type gang struct {
 	cond *sync.Cond
 }
 
+// members lists the workers of t, the one that leads it first; nil: it has one, or has not
+// started.
+func (t *task) members() (ids []int) {
+	sp := t.special()
+	if sp == nil || sp.gang == nil || sp.gang.inTurn || sp.gang.size == 1 {
+		return nil
+	}
+	for _, m := range sp.gang.members {
+		ids = append(ids, m.id)
+	}
+	return ids
+}
+
 // gangs is the queue of those that are not complete.
 type gangs struct {
 	open atomic.Int32 // length of the queue

@@ -572,7 +572,7 @@ func TestModelsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWorkers: the times of a parallel codelet are told apart by the number of workers, in the
+// TestWorkers: each number of workers of a parallel codelet has its own times, in the
 // program and in its file, and a curve goes through those of one number only.
 func TestWorkers(t *testing.T) {
 	for _, m := range []*Model{{MinSamples: 2}, {Kind: Regression, MinSamples: 2}} {

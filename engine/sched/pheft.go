@@ -23,7 +23,7 @@ import (
 type Gang struct {
 	Least, Most int // how many workers the item may have
 	// Size is how many workers it gets; 0: Most. Functions of the Machine about the item
-	// mean an item on so many workers.
+	// mean an item on that many workers.
 	Size int
 	// Workers are those that may be members, at least Size of them, that which gets the item
 	// included; nil: all that the item allows. The item starts when Size of them are free.

@@ -195,7 +195,7 @@ func TestBlocked(t *testing.T) {
 	same(t, s.rec.Blocked(s.rt), "")
 }
 
-// TestGang: records show all workers of a parallel task, and Explain why it has so many.
+// TestGang: records show all workers of a parallel task, and Explain says why it has that number.
 func TestGang(t *testing.T) {
 	rec, last := &trace.Recorder{}, &trace.Recent{}
 	rt, err := engine.New(engine.Options{Workers: 4, Policy: "pheft", Profile: true, Listener: rec, PerfDir: t.TempDir()})

@@ -186,7 +186,7 @@ func (r *Recent) whereLocked(b *strings.Builder, m *machine, t, last *happened, 
 		case len(c.Terms) == 1 && c.Workers == nil:
 			why = "is the only worker that may run it"
 		case c.Learning && c.Workers != nil:
-			why = "has to be measured: nothing is known yet of a task on so many workers"
+			why = "has to be measured: nothing is known yet of the task on that many workers"
 		case c.Learning:
 			why = "has to be measured: nothing is known there yet"
 		case policy != "dm":
