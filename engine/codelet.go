@@ -486,7 +486,8 @@ func label(i int, name string) string {
 // structures there, say, and a structure of arrays on GPUs. See Runtime.SetFormats.
 type Format struct {
 	Name string // in messages, traces and TaskContext.Format
-	// On lists kinds of devices, by accel.Device.Name or Arch; "gpu" stands for all devices.
+	// On lists kinds of devices, by accel.Device.Name or Arch; "gpu" stands for all devices. NUMA nodes
+	// are CPUs, which have the layout of the registration.
 	On []string
 	// Kind, Elem and Dims are as in DataSpec: what kernels for these devices are given. With Kind 0
 	// all three are those of the data.

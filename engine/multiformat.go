@@ -70,7 +70,7 @@ func (rt *Runtime) SetFormats(h *datamgr.Handle, all ...Format) error {
 		f := &fs.given[i]
 		of := len(fs.all) + 1
 		for _, dev := range rt.devices {
-			if f.serves(dev) && fs.kinds[dev.Name()] == 0 {
+			if f.serves(dev) && fs.kinds[dev.Name()] == 0 && !isNUMA(dev) { // its workers are CPU workers
 				fs.kinds[dev.Name()] = of
 				if len(f.To.CPU) == 0 && len(f.To.impls(dev.Arch())) == 0 {
 					return fail("codelet %s, which makes layout %q, has no implementation for %s, and none for the CPU; give it one of the two", f.To.Name, f.Name, dev.Name())
