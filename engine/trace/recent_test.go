@@ -195,6 +195,17 @@ func TestBlocked(t *testing.T) {
 	same(t, s.rec.Blocked(s.rt), "")
 }
 
+// both is a Recent that passes the events of tasks on.
+type both struct {
+	*trace.Recent
+	rec *trace.Recorder
+}
+
+func (b *both) TaskEvent(e *engine.Event) {
+	b.Recent.TaskEvent(e)
+	b.rec.TaskEvent(e)
+}
+
 // TestGang: records show all workers of a parallel task, and Explain says why it has that number.
 func TestGang(t *testing.T) {
 	rec, last := &trace.Recorder{}, &trace.Recent{}
@@ -202,7 +213,7 @@ func TestGang(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rt.Listen(last); err != nil {
+	if err := rt.Listen(&both{last, rec}); err != nil { // instead of rec
 		t.Fatal(err)
 	}
 	seconds := func(c *perf.Call) float64 { return []float64{0, 9, 5, 3, 4}[c.Workers] }
