@@ -327,8 +327,12 @@ func TestTasksInBetween(t *testing.T) {
 				must(t, err)
 			}
 			must(t, b.Wait(context.Background())) // the long ones still run
-			if len(b.Failures()) != 12 || hooks.Load() != 16 || ranks.Load() != int64(4*rt.Workers()) {
-				t.Errorf("%v, %d hooks, %d ranks", b.Failures(), hooks.Load(), ranks.Load())
+			all := int64(4 * rt.Workers())
+			if n := ranks.Load(); n != all && !(chooses(rt.opt.Policy) && n >= 4 && n < all) {
+				t.Errorf("%d ranks of four gangs on %d workers", n, rt.Workers())
+			}
+			if failed := b.Failures(); len(failed) != 12 || hooks.Load() != 16 {
+				t.Errorf("%v, %d hooks", failed, hooks.Load())
 			}
 			stop.Store(true)
 			must(t, b.Close())

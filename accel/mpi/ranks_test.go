@@ -629,11 +629,13 @@ func TestDeath(t *testing.T) {
 	})
 }
 
-// TestDeathUnnoticed kills a rank under a launcher that does not end the others. They notice.
+// TestDeathUnnoticed kills a rank under a launcher that does not end the others. They notice. Hydra still ends them
+// in half of the runs, before they have said so.
 func TestDeathUnnoticed(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) {
 		r := i.launch(t, 3, "killed", i.keepOn) // and Open MPI's exits with 0
-		if !strings.Contains(r.output, "rank 1 of 3 is lost: its process ") {
+		said := strings.Contains(r.output, "rank 1 of 3 is lost: its process ")
+		if !said && (i.family == openMPI || r.code == 0) {
 			t.Errorf("exit code %d:\n%s", r.code, r.output)
 		}
 		r.noOrphans(t)
