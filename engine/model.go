@@ -488,7 +488,7 @@ func (rt *Runtime) bringTime(t *task, w *worker, i int, op *Operand) (seconds fl
 		}
 	}
 	seconds += rt.conversionTime(w, fs, 0, k)
-	if rt.convertsThere(w, fs.all[k-1].To, fs.pair(0, k)) {
+	if rt.convertsThere(w, fs.inUse[k-1].To, fs.pair(0, k)) {
 		if valid&1 == 0 {
 			return seconds + rt.CopyTime(0, node, bytesOf(fs.h))
 		}

@@ -15,11 +15,14 @@ import (
 // bind binds the thread of a CPU worker to its processor, if Options.Processors, or the NUMA node that
 // it belongs to, says which that is.
 func (w *worker) bind() {
+	if w.kind != cpuArch || w.standIn { // the numbers of stand-ins change
+		return
+	}
 	all, i := w.rt.opt.Processors, w.id
 	if n, ok := accel.AsNUMA(w.dev); ok {
 		all, i = n.Processors(), w.unit
 	}
-	if len(all) == 0 || w.kind != cpuArch || w.standIn {
+	if len(all) == 0 {
 		return
 	}
 	runtime.LockOSThread() // until the goroutine ends, and the thread with it

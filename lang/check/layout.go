@@ -27,7 +27,7 @@ func (c *checker) layout(e *syntax.Call) *types.Type {
 			name = [2]string{"into", "from"}[i]
 		}
 		switch {
-		case given[name] != nil:
+		case name != "" && given[name] != nil:
 			c.twice(a, name)
 		case name == "into" || name == "from":
 			o := c.codeletValue(a.Value)

@@ -498,8 +498,13 @@ func arraysOf(t *types.Type) int {
 
 // oneOf returns an implementation that is the first of far where the operands have the layout of devices, and else the first of main.
 func oneOf(main, far []engine.Impl, operands []int) []engine.Impl {
-	if len(main) == 0 || len(far) == 0 {
+	if len(main) == 0 {
 		return nil
+	}
+	if len(far) == 0 { // CPU workers have the layout of main memory; simulated devices run the same functions
+		far = []engine.Impl{func(c *engine.TaskContext) error {
+			return fmt.Errorf("the codelet for the layout %q has no implementation for the CPU, which a simulated device runs", c.Format(operands[0]))
+		}}
 	}
 	return []engine.Impl{func(c *engine.TaskContext) error {
 		if c.Format(operands[0]) != "" {
