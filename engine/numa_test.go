@@ -130,6 +130,32 @@ func TestNUMANodes(t *testing.T) {
 	}
 }
 
+// TestNUMACapacity: main memory is what the other nodes of this machine leave of its memory.
+func TestNUMACapacity(t *testing.T) {
+	m := threeNodes(t, 2)
+	all := cpu.New(0).Memory().Capacity()
+	for name, c := range map[string]struct {
+		o    Options
+		want int64
+	}{
+		"nodes":      {Options{Devices: m.Devices}, all - 3<<20},
+		"one node":   {Options{Devices: m.Devices[:1]}, all - 1<<20},
+		"none":       {Options{}, all},
+		"simulated":  {Options{Devices: sockets(1<<20, 1, 0)}, all}, // beside the memory of this machine
+		"a bound":    {Options{Devices: m.Devices, RAM: 1 << 25, Disk: simulated(1<<20, 1)[0]}, 1 << 25},
+		"of a plan":  {Options{Devices: m.Devices, Plan: func(*PlannedTask) {}}, all - 3<<20},
+		"sequential": {Options{Sequential: true}, all},
+	} {
+		c.o.Workers = 1
+		rt, err := New(c.o)
+		must(t, err)
+		if got := rt.Nodes()[0].Capacity; got != c.want {
+			t.Errorf("%s: main memory has %d bytes of %d, want %d", name, got, all, c.want)
+		}
+		must(t, rt.Close())
+	}
+}
+
 // TestNUMALinks: without measurements copies cost what the distances say.
 func TestNUMALinks(t *testing.T) {
 	m := threeNodes(t, 2)

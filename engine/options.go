@@ -35,7 +35,9 @@ type Options struct {
 	// on copies in the memory of their node. The workers of a parallel task are on one node, and
 	// internal tasks run in main memory. Processors must be nil. On a machine with one node workers are bound, and nothing else.
 	// false: main memory is one node, whatever the machine, and nothing is copied between sockets. A
-	// Sequential runtime, and a plan, ignore it. Package accel/numa has more; see also Runtime.NodeOfNUMA.
+	// Sequential runtime, and a plan, ignore it. The memory that the process may use (see cpu.New) is divided among
+	// the nodes by their sizes: no further node has more than its share, and main memory has the rest,
+	// unless RAM bounds it. Package accel/numa has more; see also Runtime.NodeOfNUMA.
 	NUMA bool
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a

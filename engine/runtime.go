@@ -158,6 +158,30 @@ func (o *Options) openNUMA() (*numa.Machine, error) {
 	return m, nil
 }
 
+// mainCapacity returns the bytes of main memory for package cpu: RAM, or what NUMA nodes of this machine in
+// Devices leave of its memory; 0: all of it.
+func (o *Options) mainCapacity() int64 {
+	if o.RAM > 0 {
+		return o.RAM
+	}
+	further := int64(0)
+	for _, d := range o.Devices {
+		if _, ok := d.(nodeOfMachine); ok {
+			further += d.Memory().Capacity()
+		}
+	}
+	if further == 0 {
+		return 0
+	}
+	return max(0, cpu.New(0).Memory().Capacity()-further)
+}
+
+// nodeOfMachine is a NUMA node of this machine, and not a simulated one: numa.Device.
+type nodeOfMachine interface {
+	accel.CPUs
+	Main() int // the number by which the operating system knows main memory
+}
+
 // checkProcessors checks that the program may use the processors of o.
 func (o *Options) checkProcessors() error {
 	if o.Processors == nil {
@@ -222,7 +246,7 @@ func newRuntime(o Options, nodes *numa.Machine) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev := cpu.New(o.RAM)
+	dev := cpu.New(o.mainCapacity())
 	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	rt.reg.Plans = o.Plan != nil
 	rt.reg.Owner = rt

@@ -20,4 +20,7 @@
 // mapped by itself, and the system is asked by mbind to take its pages from the node.
 // Where that is forbidden, as in some containers, pages lie where they are touched first,
 // which is mostly by the workers of the node, whose threads are bound to its processors.
+//
+// The capacity of a device's memory is the smaller of what the node has and its share of the memory that
+// the process may use, which a control group may limit ([cpu.New]). Main memory is the rest.
 package numa

@@ -29,7 +29,7 @@ func Local() (*Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(os.DirFS("/sys"), Limits{Processors: processors, Memory: memory})
+	return Read(os.DirFS("/sys"), Limits{Processors: processors, Memory: memory}) // Bytes: as package cpu finds out
 }
 
 // allowedMemory returns the nodes from which the process may have memory; nil: it is not known.
@@ -78,8 +78,8 @@ func (t *Topology) Open(workers int) *Machine {
 	m := &Machine{Topology: t, Workers: share[0], Processors: t.Nodes[0].Processors}
 	for i := range t.Nodes[1:] {
 		n := &t.Nodes[1+i]
-		d := &Device{node: n, units: share[1+i]}
-		d.mem = newMemory(d.Name(), n)
+		d := &Device{node: n, main: t.Nodes[0].Number, units: share[1+i]}
+		d.mem = newMemory(d.Name(), n.Number, t.capacity(1+i))
 		m.Devices = append(m.Devices, d)
 	}
 	return m
@@ -134,6 +134,7 @@ func (m *Machine) Bus() *bus.Table {
 // implements accel.CPUs.
 type Device struct {
 	node  *Node
+	main  int // number of the node that is main memory
 	units int
 	mem   *memory
 	mu    struct {
@@ -153,6 +154,10 @@ func (d *Device) Units() int { return d.units }
 
 // NUMA implements accel.CPUs.
 func (d *Device) NUMA() (number int, ok bool) { return d.node.Number, true }
+
+// Main returns the number by which the operating system knows the node that is main memory. Package
+// engine asks for it: the memory of d is part of the memory of the machine, whose rest is main memory.
+func (d *Device) Main() int { return d.main }
 
 // Processors implements accel.CPUs.
 func (d *Device) Processors() []int { return d.node.Processors }

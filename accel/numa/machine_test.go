@@ -21,7 +21,7 @@ func pretend(t testing.TB) *Topology {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of NUMA nodes is for Linux only")
 	}
-	topo, err := Read(two.files(), Limits{})
+	topo, err := Read(two.files(), Limits{Bytes: 64 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +182,9 @@ func TestLocal(t *testing.T) {
 	}
 	// Pages of a node that is there can be bound to it, unless the system forbids it.
 	n := m.Topology.Nodes[0]
-	mem := newMemory("x", &Node{Number: n.Number, Memory: 1 << 20})
+	mem := newMemory("x", n.Number, 1<<20)
 	t.Log(mem.unbound())
-	mem = newMemory("x", &Node{Number: 900, Memory: 1 << 20})
+	mem = newMemory("x", 900, 1<<20)
 	if err := mem.unbound(); err == nil {
 		t.Error("pages were bound to a node that is not there")
 	}

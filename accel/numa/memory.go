@@ -31,10 +31,8 @@ type memory struct {
 	}
 }
 
-func newMemory(name string, n *Node) *memory {
-	m := &memory{node: n.Number}
-	m.Usage = accel.NewUsage(name, n.Memory)
-	return m
+func newMemory(name string, node int, capacity int64) *memory {
+	return &memory{Usage: accel.NewUsage(name, capacity), node: node}
 }
 
 // Host implements accel.Memory.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/starpush/starpush/accel/cpu"
 )
 
 // Topology is what a machine has that the process may use.
@@ -17,6 +19,7 @@ type Topology struct {
 	// Nodes are the NUMA nodes with memory, in the order of their numbers except that
 	// the first one is main memory: the one with the lowest number that has processors.
 	Nodes []Node
+	bytes int64 // Limits.Bytes
 }
 
 // Node is one NUMA node.
@@ -25,7 +28,7 @@ type Node struct {
 	// Processors are the numbers of its processors, in the order in which workers should
 	// get them: one of each core before the second one of any.
 	Processors []int
-	Memory     int64 // bytes; 0: not known
+	Memory     int64 // bytes that the node has, which may be more than the process may use; 0: not known
 	// Distance is the cost of access from this node's processors to the memory of each of
 	// Topology.Nodes, where 10 is the cost of access to its own. nil: not known.
 	Distance []int
@@ -35,6 +38,7 @@ type Node struct {
 type Limits struct {
 	Processors []int // nil: all that are online
 	Memory     []int // numbers of NUMA nodes; nil: all
+	Bytes      int64 // of memory and swap, on all nodes; 0: what the main memory of package cpu has
 }
 
 // Folders of sys.
@@ -66,13 +70,13 @@ func Read(sys fs.FS, may Limits) (*Topology, error) {
 	}
 	if numbers == nil {
 		n := Node{Processors: usable}
-		return &Topology{Nodes: []Node{n}}, n.order(sys)
+		return &Topology{Nodes: []Node{n}, bytes: may.Bytes}, n.order(sys)
 	}
 	all, err := readNodes(sys, numbers, usable)
 	if err != nil {
 		return nil, err
 	}
-	t := &Topology{Nodes: all}
+	t := &Topology{Nodes: all, bytes: may.Bytes}
 	if err := t.lend(may.Memory); err != nil {
 		return nil, err
 	}
@@ -221,6 +225,25 @@ func (t *Topology) share(workers int) []int {
 		share[next]++
 	}
 	return share
+}
+
+// capacity returns how many bytes of the memory of Nodes[i] the process may take: the smaller of what the
+// node has and its share of what the process may use. The capacities of all nodes together are no
+// more than that, so data is evicted before the process is killed for memory.
+func (t *Topology) capacity(i int) int64 {
+	bytes := t.bytes
+	if bytes <= 0 {
+		bytes = cpu.New(0).Memory().Capacity()
+	}
+	total := 0.0
+	for _, n := range t.Nodes {
+		total += float64(n.Memory)
+	}
+	if total == 0 {
+		return 0
+	}
+	n := t.Nodes[i].Memory
+	return min(n, int64(float64(bytes)*(float64(n)/total)))
 }
 
 // online reads the file that lists which nodes or processors there are; nil: there is none.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/starpush/starpush/accel/cpu"
 )
 
 // machine describes the files of a machine: its nodes, with processors and distances.
@@ -178,6 +180,50 @@ func TestShare(t *testing.T) {
 		if got := topo.share(c.workers); !slices.Equal(got, c.want) {
 			t.Errorf("%d workers on nodes with %v processors: %v, want %v", c.workers, c.nodes, got, c.want)
 		}
+	}
+}
+
+// TestCapacity: the nodes together have no more memory than the process may use.
+func TestCapacity(t *testing.T) {
+	cxl := machine{online: "0-3", cpus: []string{"0-1", "2-3", ""}, gib: []int{16, 16, 32}}
+	for name, c := range map[string]struct {
+		m    machine
+		may  Limits
+		want []int64 // of Nodes, in MiB
+	}{
+		"all of it":                         {two, Limits{Bytes: 64 << 30}, []int64{32 << 10, 32 << 10}},
+		"swap is not near any node":         {two, Limits{Bytes: 100 << 30}, []int64{32 << 10, 32 << 10}},
+		"a control group with a limit":      {two, Limits{Bytes: 8 << 30}, []int64{4 << 10, 4 << 10}},
+		"nodes of different sizes":          {cxl, Limits{Bytes: 4 << 30}, []int64{1 << 10, 1 << 10, 2 << 10}},
+		"a cpuset without the largest node": {cxl, Limits{Bytes: 4 << 30, Memory: []int{0, 1}}, []int64{2 << 10, 2 << 10}},
+		"less than a node has":              {cxl, Limits{Bytes: 48 << 30}, []int64{12 << 10, 12 << 10, 24 << 10}},
+	} {
+		topo, err := Read(c.m.files(), c.may)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for i := range topo.Nodes {
+			got = append(got, topo.capacity(i)>>20)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v MiB, want %v", name, got, c.want)
+		}
+		for i, d := range topo.Open(0).Devices {
+			if n := d.Memory().Capacity(); n != topo.capacity(1+i) {
+				t.Errorf("%s: %s has %d bytes", name, d.Name(), n)
+			}
+		}
+	}
+	// Without a limit it is that of package cpu, whatever the nodes say.
+	huge := machine{online: "0-1", cpus: []string{"0", "1"}, gib: []int{1 << 20, 3 << 20}}
+	topo, err := Read(huge.files(), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := cpu.New(0).Memory().Capacity()
+	if a, b := topo.capacity(0), topo.capacity(1); a <= 0 || a+b > have || b < have/4*3-1 {
+		t.Errorf("%d and %d bytes of %d", a, b, have)
 	}
 }
 
