@@ -22,5 +22,5 @@
 // which is mostly by the workers of the node, whose threads are bound to its processors.
 //
 // The capacity of a device's memory is the smaller of what the node has and its share of the memory that
-// the process may use, which a control group may limit ([cpu.New]). Main memory is the rest.
+// the process may use, which a control group may limit (see cpu.New). Main memory is the rest.
 package numa

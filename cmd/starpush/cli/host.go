@@ -321,6 +321,8 @@ func (o *deviceFlags) checkBinding(sequential bool) error {
 	switch {
 	case o.numa && o.machine != "":
 		return usagef("--machine says which memories there are: leave out --numa, or simulate NUMA nodes by --machine sim:numa2")
+	case o.bind != "" && o.machine != "":
+		return usagef("--machine says how many CPUs there are: leave out --bind")
 	case o.numa && o.bind != "":
 		return usagef("--numa binds workers to the processors of their nodes: leave out --bind")
 	case sequential && (o.numa || o.bind != ""):
