@@ -156,6 +156,39 @@ func TestNUMACapacity(t *testing.T) {
 	}
 }
 
+// TestNUMANumbers: a cpuset may leave nodes with any numbers, and main memory is the first of them.
+func TestNUMANumbers(t *testing.T) {
+	all, err := cpu.Processors()
+	if err != nil {
+		t.Skip(err)
+	}
+	list := numa.ListText(all)
+	sys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"cpu/online": list, "node/online": "0-3", "node/node0/cpulist": "", "node/node1/cpulist": "", "node/node2/cpulist": list, "node/node3/cpulist": list,
+		"node/node0/meminfo": "Node 0 MemTotal: 1024 kB", "node/node1/meminfo": "Node 1 MemTotal: 1024 kB",
+		"node/node2/meminfo": "Node 2 MemTotal: 1024 kB", "node/node3/meminfo": "Node 3 MemTotal: 1024 kB",
+	} {
+		sys["devices/system/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	topology, err := numa.Read(sys, numa.Limits{Memory: []int{2, 3}})
+	must(t, err)
+	m := topology.Open(2)
+	t.Cleanup(func() { must(t, m.Close()) })
+	rt, _ := start(t, Options{Workers: m.Workers, Devices: m.Devices})
+	for node, number := range []int{2, 3} {
+		if k, err := rt.NodeOfNUMA(number); err != nil || k != node {
+			t.Errorf("NUMA node %d is memory node %d, %v; want %d", number, k, err, node)
+		}
+		if k, err := rt.NUMAOfNode(node); err != nil || k != number {
+			t.Errorf("memory node %d is NUMA node %d, %v; want %d", node, k, err, number)
+		}
+	}
+	if k, err := rt.NodeOfNUMA(0); err == nil {
+		t.Errorf("NUMA node 0, which the process may not use, is memory node %d", k)
+	}
+}
+
 // TestNUMALinks: without measurements copies cost what the distances say.
 func TestNUMALinks(t *testing.T) {
 	m := threeNodes(t, 2)

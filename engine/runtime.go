@@ -347,25 +347,29 @@ func (rt *Runtime) addDeviceWorkers() error {
 }
 
 // numbersOfNUMA returns the numbers by which the operating system knows the nodes, main memory
-// first; nil: main memory is one node. Without a topology main memory is the lowest number
-// that no device has.
+// first; nil: main memory is one node. m is the machine that New opened, nil: none. Nodes of this
+// machine know the number of main memory; beside simulated ones it is the lowest that none of them has.
 func numbersOfNUMA(m *numa.Machine, devices []accel.Device) (all []int) {
+	main, known := 0, m != nil
+	if known {
+		main = m.Topology.Nodes[0].Number
+	}
 	for _, d := range devices {
-		if n, ok := accel.AsNUMA(d); ok {
-			k, _ := n.NUMA()
-			all = append(all, k)
+		n, ok := accel.AsNUMA(d)
+		if !ok {
+			continue
+		}
+		k, _ := n.NUMA()
+		all = append(all, k)
+		if of, ok := d.(nodeOfMachine); ok && !known {
+			main, known = of.Main(), true
 		}
 	}
-	main := 0
-	switch {
-	case m != nil:
-		main = m.Topology.Nodes[0].Number
-	case all == nil:
+	if all == nil && !known {
 		return nil
-	default:
-		for slices.Contains(all, main) {
-			main++
-		}
+	}
+	for !known && slices.Contains(all, main) {
+		main++
 	}
 	return append([]int{main}, all...)
 }

@@ -107,7 +107,8 @@ type infoNUMA struct {
 	Processors []int  `json:"processors"`
 	Memory     int64  `json:"memory,omitempty"` // bytes; 0: not known
 	Distance   []int  `json:"distance,omitempty"`
-	Node       string `json:"node"` // the memory node that it belongs to
+	Node       string `json:"node"`   // the memory node that it belongs to, as in statistics and traces
+	Script     string `json:"script"` // what scripts call that: "ram", "numa(1)"
 }
 
 type infoLink struct {
@@ -170,16 +171,20 @@ func (a *app) collect(rt *engine.Runtime) info {
 // infoNodesOfNUMA describes the NUMA nodes of this machine; none where a simulated one runs, or
 // where they cannot be found out.
 func infoNodesOfNUMA(rt *engine.Runtime, simulated bool) []infoNUMA {
-	all := []infoNUMA{}
 	t, err := numa.Local()
 	if err != nil || simulated {
-		return all
+		return []infoNUMA{}
 	}
+	return infoTopology(rt, t)
+}
+
+// infoTopology describes the nodes of t, and the memory nodes of rt that they belong to.
+func infoTopology(rt *engine.Runtime, t *numa.Topology) (all []infoNUMA) {
 	nodes := rt.Nodes()
 	for _, n := range t.Nodes {
-		x := infoNUMA{Number: n.Number, Processors: n.Processors, Memory: n.Memory, Distance: n.Distance, Node: nodes[0].Name}
-		if k, err := rt.NodeOfNUMA(n.Number); err == nil {
-			x.Node = nodes[k].Name
+		x := infoNUMA{Number: n.Number, Processors: n.Processors, Memory: n.Memory, Distance: n.Distance, Node: nodes[0].Name, Script: "ram"}
+		if k, err := rt.NodeOfNUMA(n.Number); err == nil && k > 0 {
+			x.Node, x.Script = nodes[k].Name, fmt.Sprintf("numa(%d)", k)
 		}
 		all = append(all, x)
 	}
@@ -273,7 +278,7 @@ func (a *app) showInfo(i info) {
 		if len(n.Distance) > 1 {
 			text += fmt.Sprintf(", distances %v", n.Distance)
 		}
-		row("NUMA node", "%d  %s, in %s", n.Number, text, n.Node)
+		row("NUMA node", "%d  %s, %s", n.Number, text, n.Script)
 	}
 	for _, d := range i.Devices {
 		units := counted(d.Units, "unit")
