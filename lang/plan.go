@@ -474,9 +474,15 @@ func (p *Plan) figure(name string) (v float64, known, ok bool) {
 	return float64(peak[n]), true, true
 }
 
-// onNUMA reports whether memory node i is main memory, or that of another NUMA node.
+// onNUMA reports whether memory node i is main memory, or that of another NUMA node. Those are the first
+// nodes; some have no workers, and a device has at least one.
 func onNUMA(g *graph.Graph, i int) bool {
-	return i == 0 || slices.ContainsFunc(g.Workers, func(w graph.Worker) bool { return w.Node == i && w.Kind == "cpu" })
+	for _, w := range g.Workers {
+		if w.Kind != "cpu" && w.Node > 0 && w.Node <= i {
+			return false // behind them
+		}
+	}
+	return i < len(g.Nodes)
 }
 
 // deviceNode is the memory of device i; -1: there is none.
