@@ -261,7 +261,7 @@ func newRuntime(o Options, nodes *numa.Machine) (*Runtime, error) {
 	}
 	rt.listenToCopies()
 	rt.gangs.cond.L = &rt.gangs.mu
-	rt.own = nodes
+	rt.openedNUMA = nodes
 	rt.addDevices()
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
@@ -311,7 +311,7 @@ func (rt *Runtime) addDevices() {
 		}
 		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
-	rt.numa = numbersOfNUMA(rt.own, rt.devices)
+	rt.numa = numbersOfNUMA(rt.openedNUMA, rt.devices)
 	rt.addDisk()
 	rt.setWays()
 }
@@ -445,8 +445,8 @@ func (rt *Runtime) Close() error {
 		if err := rt.closeNodes(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}
-		if rt.own != nil {
-			rt.closeErr = errors.Join(rt.closeErr, rt.own.Close())
+		if rt.openedNUMA != nil {
+			rt.closeErr = errors.Join(rt.closeErr, rt.openedNUMA.Close())
 		}
 		if err := rt.pins.endAll(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)

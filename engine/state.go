@@ -29,7 +29,7 @@ type Runtime struct {
 	device              accel.Device        // main memory, and the CPU workers
 	devices             []accel.Device      // the others
 	nodeOf              []int               // of each of those
-	own                 *numa.Machine       // the NUMA nodes among them that New opened; nil: none
+	openedNUMA          *numa.Machine       // the NUMA nodes among them that New opened; nil: none
 	numa                []int               // the first nodes are NUMA nodes, which the system knows by these numbers; nil: main memory is one node
 	archs               []string            // of all workers, each once
 	promise             sched.Promise       // what the policy makes of priorities

@@ -24,10 +24,10 @@ type memory struct {
 	node int
 	mu   struct {
 		sync.Mutex
-		free   [16][]unsafe.Pointer // small blocks, by the logarithm of their size
-		chunks []unsafe.Pointer
-		closed bool
-		loose  error // why pages could not be bound to the node
+		free    [16][]unsafe.Pointer // small blocks, by the logarithm of their size
+		chunks  []unsafe.Pointer
+		closed  bool
+		bindErr error // why pages could not be bound to the node
 	}
 }
 
@@ -95,8 +95,8 @@ func (m *memory) take(bytes int64) (unsafe.Pointer, error) {
 func (m *memory) pagesLocked(bytes int64) (unsafe.Pointer, error) {
 	p, err := mapPages(bytes)
 	if err == nil {
-		if e := bindPages(p, bytes, m.node); e != nil && m.mu.loose == nil {
-			m.mu.loose = e
+		if e := bindPages(p, bytes, m.node); e != nil && m.mu.bindErr == nil {
+			m.mu.bindErr = e
 		}
 	}
 	return p, err
@@ -120,16 +120,17 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 	}
 }
 
-// unbound returns why the pages of the node's memory are not bound to it; nil: they are.
+// unbound returns why the pages of the node's memory are not bound to it; nil: they are. Where no
+// chunk has shown that yet, it tries: it maps a page, binds it and unmaps it.
 func (m *memory) unbound() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mu.loose == nil && len(m.mu.chunks) == 0 && !m.mu.closed { // try
+	if m.mu.bindErr == nil && len(m.mu.chunks) == 0 && !m.mu.closed { // try
 		if p, err := m.pagesLocked(align); err == nil {
 			unmapPages(p, align)
 		}
 	}
-	return m.mu.loose
+	return m.mu.bindErr
 }
 
 // close unmaps the chunks: nothing uses the memory any more.

@@ -77,7 +77,7 @@ func Read(sys fs.FS, may Limits) (*Topology, error) {
 		return nil, err
 	}
 	t := &Topology{Nodes: all, bytes: may.Bytes}
-	if err := t.lend(may.Memory); err != nil {
+	if err := t.assignProcessors(may.Memory); err != nil {
 		return nil, err
 	}
 	for i := range t.Nodes {
@@ -113,9 +113,9 @@ func readNodes(sys fs.FS, numbers, usable []int) ([]Node, error) {
 	return all, nil
 }
 
-// lend leaves the nodes whose memory the process may use; the processors of others belong
+// assignProcessors leaves the nodes whose memory the process may use; the processors of others belong
 // to the nearest of those. Main memory comes first.
-func (t *Topology) lend(allowed []int) error {
+func (t *Topology) assignProcessors(allowed []int) error {
 	all := t.Nodes
 	var kept []int
 	for i, n := range all {
