@@ -19,19 +19,19 @@ type Comm struct {
 	h handle
 }
 
-// nothing is the address that empty messages have.
-var nothing = new(byte)
+// emptyBuffer is the address that empty messages have.
+var emptyBuffer = new(byte)
 
 func address(buf []byte) unsafe.Pointer {
 	if len(buf) == 0 {
-		return unsafe.Pointer(nothing)
+		return unsafe.Pointer(emptyBuffer)
 	}
 	return unsafe.Pointer(unsafe.SliceData(buf))
 }
 
 // hold pins memory until the operation has ended.
 func (r *Request) hold(p unsafe.Pointer) {
-	if p != unsafe.Pointer(nothing) {
+	if p != unsafe.Pointer(emptyBuffer) {
 		r.pin.Pin(p)
 	}
 }
@@ -169,7 +169,7 @@ func (c *Comm) Iprobe(source, tag int) (Status, bool, error) {
 	found := false
 	err := c.checkPeer("MPI_Iprobe", source, tag, true)
 	if err == nil {
-		err = c.w.run(func() error {
+		err = c.w.run(context.Background(), func() error {
 			l := c.w.lib
 			var flag int32
 			var s [4]uint64
@@ -180,7 +180,10 @@ func (c *Comm) Iprobe(source, tag int) (Status, bool, error) {
 			return l.error("MPI_Iprobe", source, e)
 		})
 	}
-	return status, found, err
+	if err != nil {
+		return Status{}, false, err
+	}
+	return status, found, nil
 }
 
 // Improbe takes a message that has arrived, and returns nil if there is none.
@@ -188,12 +191,15 @@ func (c *Comm) Improbe(source, tag int) (*Message, error) {
 	var m *Message
 	err := c.checkPeer("MPI_Improbe", source, tag, true)
 	if err == nil {
-		err = c.w.run(func() (err error) {
+		err = c.w.run(context.Background(), func() (err error) {
 			m, err = c.improbe(source, tag)
 			return err
 		})
 	}
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // improbe needs the turn.
@@ -207,8 +213,12 @@ func (c *Comm) improbe(source, tag int) (*Message, error) {
 	return &Message{Status: l.status(unsafe.Pointer(&b.status), true), c: c, h: b.message}, nil
 }
 
-// Mprobe waits for a message and takes it, or returns the error of ctx if that ends before.
+// Mprobe waits for a message and takes it, or returns the error of ctx if that ends before. A function passed to
+// OnDone or Listen must not wait: Mprobe returns an error there.
 func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
+	if c.w.inDriver() {
+		return nil, errWaits("Mprobe", "Listen or Improbe")
+	}
 	got := make(chan *Message, 1)
 	l, err := c.listen(&listener{c: c, source: source, tag: tag, once: true, handle: func(m *Message) { got <- m }})
 	if err != nil {
@@ -219,7 +229,7 @@ func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
 		return m, nil
 	case <-c.w.failed:
 		return nil, c.w.Err()
-	case <-l.gone:
+	case <-l.stopped:
 		select {
 		case m := <-got:
 			return m, nil
@@ -240,7 +250,8 @@ func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
 // Listen calls handle with each message that arrives, from the goroutine that drives MPI:
 // handle may start operations, but must not wait for any. It takes messages of any length, and
 // usually allocates memory and calls [Message.Irecv]. stop ends it, and returns once no
-// call will follow; it must not be called from handle.
+// call will follow. Called from handle or another function that this goroutine runs, stop returns at once: calls
+// with messages that were taken before may follow.
 func (c *Comm) Listen(source, tag int, handle func(*Message)) (stop func(), err error) {
 	l, err := c.listen(&listener{c: c, source: source, tag: tag, handle: handle})
 	if err != nil {
@@ -249,10 +260,11 @@ func (c *Comm) Listen(source, tag int, handle func(*Message)) (stop func(), err 
 	return func() { c.stop(l) }, nil
 }
 
-// stop returns once l is not called any more.
+// stop returns once l is not called any more. The driving goroutine does not wait for itself.
 func (c *Comm) stop(l *listener) {
-	if c.w.run(func() error { l.dead = true; return nil }) == nil {
-		<-l.gone
+	_ = c.w.run(context.Background(), func() error { l.dead = true; return nil }) // a world that has ended has stopped it
+	if !c.w.inDriver() {
+		<-l.stopped
 	}
 }
 
@@ -260,8 +272,8 @@ func (c *Comm) listen(l *listener) (*listener, error) {
 	if err := c.checkPeer("MPI_Improbe", l.source, l.tag, true); err != nil {
 		return nil, err
 	}
-	l.gone = make(chan struct{})
-	return l, c.w.run(func() error { c.w.listeners = append(c.w.listeners, l); return nil })
+	l.stopped = make(chan struct{})
+	return l, c.w.run(context.Background(), func() error { c.w.listeners = append(c.w.listeners, l); return nil })
 }
 
 // Recv waits for a message of any length and returns it in new memory. If ctx ends first, no
@@ -335,7 +347,7 @@ func (c *Comm) allreduce(p unsafe.Pointer, n int, typ handle, op Op) *Request {
 	case n > maxCount:
 		return c.w.refuse(r, fmt.Errorf("mpi: MPI_Iallreduce: %d elements are more than %d: reduce them in several calls", n, maxCount))
 	case n == 0:
-		p = unsafe.Pointer(nothing)
+		p = unsafe.Pointer(emptyBuffer)
 	}
 	r.hold(p)
 	r.post = func(slot unsafe.Pointer) int32 {
@@ -348,6 +360,9 @@ func (c *Comm) allreduce(p unsafe.Pointer, n int, typ handle, op Op) *Request {
 // Dup returns a new communicator with the same ranks. It is collective: every rank has to
 // call it, in the same order on c as other collective operations. If ctx ends first, the error is that of
 // ctx, and c must not be used for collective operations any more.
+//
+// A communicator cannot be freed before Close, and there cannot be many: about 2000 in MPICH, some ten thousands in
+// Open MPI. So a program duplicates one for each of its parts at its start, and none for single messages.
 func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 	r := c.request("MPI_Comm_idup", collective, -1)
 	made := new(uint64)
@@ -359,5 +374,8 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 		return nil, err
 	}
 	d := &Comm{w: c.w, h: c.w.lib.fetch(unsafe.Pointer(made))}
-	return d, c.w.run(func() error { return c.w.returnErrors(d.h) })
+	if err := c.w.run(ctx, func() error { return c.w.returnErrors(d.h) }); err != nil {
+		return nil, err
+	}
+	return d, nil
 }

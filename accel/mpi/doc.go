@@ -34,8 +34,10 @@
 // happened, and then with pauses from 20 µs to 1 ms, or 10 ms if no operation is under way. Starting an operation
 // ends a pause, a message from elsewhere does not: the first one after a while is noticed up to a millisecond late.
 //
-// Functions passed to OnDone and Listen run in that goroutine. They may start operations, and must neither wait for
-// one nor compute for long, because nothing else makes progress meanwhile.
+// Functions passed to OnDone and Listen run in that goroutine. They may start operations, cancel receives, probe, and begin or
+// stop to listen, with any level of threads. They must neither wait for an operation nor compute for long, because nothing else
+// makes progress meanwhile: Wait, Mprobe and Close return an error there, and a function that has not returned
+// after Options.Silence makes the world fail.
 //
 // # Memory
 //
@@ -58,7 +60,9 @@
 // does not, ranks notice: each watches the processes of its neighbours in a ring on the same machine, and
 // hears a beat from the rank before it at least every second. A rank whose process has ended, or that was silent for
 // Options.Silence, fails the world with a [LostError]: all operations end with it, later ones are refused, and the program
-// should print it and call [World.Abort], which ends all ranks with an exit code.
+// should print it and call [World.Abort], which ends all ranks with an exit code. If the library does not return from a call, as
+// may happen when a rank is lost, operations do not end: [World.Failed] and Err report the failure all the same.
 //
-// Close is collective and waits for all ranks, which may still compute: they go on to hear each other meanwhile.
+// Close is collective and waits for all ranks, which may still compute: they go on to hear each other meanwhile. It gives
+// up when its context ends, or shortly after the world has failed.
 package mpi

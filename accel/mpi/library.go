@@ -26,16 +26,17 @@ type handle = uintptr
 
 // layout is what the two headers mpi.h define differently.
 type layout struct {
-	handleBytes                    uintptr // of a handle in memory
-	statusBytes                    uintptr // of an MPI_Status
-	sourceAt, tagAt, errorAt       uintptr // offsets in it
-	anySource, anyTag              int
-	tagUB                          uintptr // the key of MPI_TAG_UB
-	inPlace                        uintptr // MPI_IN_PLACE
-	errInStatus, errTruncate       int
-	world, bytes, int64s, float64s handle
-	errorsReturn                   handle
-	ops                            [opCount]handle
+	handleBytes              uintptr // of a handle in memory
+	statusBytes              uintptr // of an MPI_Status
+	sourceAt, tagAt, errorAt uintptr // offsets in it
+	anySource, anyTag        int
+	tagUB                    uintptr // the key of MPI_TAG_UB
+	inPlace                  uintptr // MPI_IN_PLACE
+	errInStatus, errTruncate int
+	world, self              handle // MPI_COMM_WORLD and MPI_COMM_SELF
+	bytes, int64s, float64s  handle
+	errorsReturn             handle
+	ops                      [opCount]handle
 }
 
 // layouts are the ABIs. The handles of Open MPI are the addresses of objectNames.
@@ -49,7 +50,7 @@ var layouts = map[family]layout{
 		handleBytes: 4,
 		statusBytes: 20, sourceAt: 8, tagAt: 12, errorAt: 16,
 		anySource: -2, anyTag: -1, tagUB: 0x64400001, inPlace: ^uintptr(0), errInStatus: 17, errTruncate: 14,
-		world: 0x44000000, bytes: 0x4c00010d, int64s: 0x4c00083a, float64s: 0x4c00080b,
+		world: 0x44000000, self: 0x44000001, bytes: 0x4c00010d, int64s: 0x4c00083a, float64s: 0x4c00080b,
 		errorsReturn: 0x54000001,
 		ops:          [opCount]handle{Sum: 0x58000003, Min: 0x58000002, Max: 0x58000001},
 	},
@@ -58,7 +59,7 @@ var layouts = map[family]layout{
 // objects are the places for the handles of Open MPI, by the symbols that they are addresses of.
 func (l *layout) objects() map[string]*handle {
 	return map[string]*handle{
-		"ompi_mpi_comm_world": &l.world, "ompi_mpi_byte": &l.bytes, "ompi_mpi_int64_t": &l.int64s,
+		"ompi_mpi_comm_world": &l.world, "ompi_mpi_comm_self": &l.self, "ompi_mpi_byte": &l.bytes, "ompi_mpi_int64_t": &l.int64s,
 		"ompi_mpi_double": &l.float64s, "ompi_mpi_errors_return": &l.errorsReturn,
 		"ompi_mpi_op_sum": &l.ops[Sum], "ompi_mpi_op_min": &l.ops[Min], "ompi_mpi_op_max": &l.ops[Max],
 	}
@@ -101,7 +102,7 @@ func (f *functions) large() map[string]*uintptr {
 // path; "none" makes the package work as on a machine without MPI.
 const LibraryVariable = "STARPUSH_MPI"
 
-const remedy = "install Open MPI or MPICH (Debian: apt-get install openmpi-bin libopenmpi3, or mpich libmpich12)"
+const remedy = "install Open MPI or MPICH (Debian: apt-get install openmpi-bin, or mpich)"
 
 // Library is an MPI library that is loaded. Loading one starts nothing: that is for [Init].
 type Library struct {
@@ -133,7 +134,7 @@ func (l *Library) File() string { return l.file }
 // Implementation returns whose ABI the library has, "Open MPI" or "MPICH".
 func (l *Library) Implementation() string { return string(l.family) }
 
-// Version returns what the library says of itself, such as "Open MPI v4.1.4".
+// Version returns the version that the library reports, such as "Open MPI v4.1.4".
 func (l *Library) Version() string { return l.version }
 
 // String returns the version and the file.
@@ -148,13 +149,22 @@ func find(getenv func(string) string) (*Library, error) {
 		return nil, &accel.UnavailableError{Driver: "mpi", Reason: "the environment variable " + LibraryVariable + " is none",
 			Remedy: "unset it to use the MPI library of this machine"}
 	} else if name != "" {
-		return load(name)
+		l, err := load(name)
+		if e := (*accel.UnavailableError)(nil); errors.As(err, &e) {
+			e.Remedy = "correct or unset " + LibraryVariable
+		}
+		return l, err
 	}
 	order := []family{openMPI, mpich}
 	if _, f, ok := launched(getenv); ok && f == mpich {
 		order = []family{mpich, openMPI}
 	}
-	files, tried := fileNames(), []error(nil)
+	return search(order, fileNames())
+}
+
+// search loads the first file that can be used.
+func search(order []family, files map[family][]string) (*Library, error) {
+	var tried []error
 	for _, f := range order {
 		for _, name := range files[f] {
 			l, err := load(name)
@@ -164,9 +174,9 @@ func find(getenv func(string) string) (*Library, error) {
 			tried = append(tried, err)
 		}
 	}
-	// A library that is there and cannot be used says more than those that are not there.
+	// A file that is there and cannot be used explains more than those that are not there.
 	for _, err := range tried {
-		var missing *notLoadedError
+		var missing *missingError
 		if !errors.As(err, &missing) {
 			return nil, err
 		}
@@ -174,10 +184,23 @@ func find(getenv func(string) string) (*Library, error) {
 	return nil, unavailable(errors.Join(tried...), "neither %s nor %s was found", files[order[0]][0], files[order[1]][0])
 }
 
-// notLoadedError says that a file was not loaded, most often because there is none.
-type notLoadedError struct{ err error }
+// missingError says that there is no file of this name.
+type missingError struct{ err error }
 
-func (e *notLoadedError) Error() string { return e.err.Error() }
+func (e *missingError) Error() string { return e.err.Error() }
+
+// isMissing reports whether text, an error of the loader of the system, says that there is no file of this name. Other
+// errors concern a file that is there, and so does one that names another file, which the library needs.
+func isMissing(name, text string) bool {
+	switch {
+	case strings.HasPrefix(text, "dlopen("): // macOS, with a reason after each path that it has tried
+		reasons := strings.Count(text, "' (")
+		return reasons > 0 && reasons == strings.Count(text, "' (no such file") && !strings.Contains(text, "Library not loaded")
+	case strings.HasPrefix(text, "Error loading shared library "+name+": No such file"): // musl
+		return !strings.Contains(text, "needed by")
+	}
+	return strings.HasPrefix(text, name+": cannot open shared object file: No such file") // glibc
+}
 
 // load loads one file. A library that does not fit stays loaded: libraries of MPI do not
 // like to be unloaded.
@@ -186,7 +209,11 @@ func load(name string) (*Library, error) {
 	lib, err := dlopen(name)
 	signals.restore()
 	if err != nil {
-		return nil, unavailable(&notLoadedError{err}, "%s cannot be loaded: %v", name, err)
+		reason := fmt.Sprintf("%s cannot be loaded: %v", name, err)
+		if isMissing(name, err.Error()) {
+			err = &missingError{err}
+		}
+		return nil, unavailable(err, "%s", reason)
 	}
 	l := &Library{file: name}
 	for symbol, to := range l.required() {

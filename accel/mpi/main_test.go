@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 
@@ -213,8 +215,60 @@ func TestNone(t *testing.T) {
 		if un := (*accel.UnavailableError)(nil); !errors.As(err, &un) || un.Driver != "mpi" || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", value, err)
 		}
-		if value != "none" && !strings.HasSuffix(err.Error(), remedy) {
-			t.Errorf("%v does not say what to install", err)
+		if value != "none" && !strings.HasSuffix(err.Error(), "; correct or unset STARPUSH_MPI") {
+			t.Errorf("%v does not name the variable", err)
+		}
+	}
+}
+
+// TestBrokenLibrary shows that a file that is there but does not load is reported, and not as missing.
+func TestBrokenLibrary(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "libmpi.so")
+	if err := os.WriteFile(broken, []byte("not a library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	order := []family{openMPI, mpich}
+	for _, c := range []struct {
+		file, want string
+	}{
+		{broken, "mpi: " + broken + " cannot be loaded: "},
+		{"libnosuchmpi.so.1", "mpi: neither libnosuchmpi.so.1 nor libnosuchmpich.so was found; "},
+	} {
+		_, err := search(order, map[family][]string{openMPI: {c.file}, mpich: {"libnosuchmpich.so"}})
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.HasSuffix(err.Error(), remedy) {
+			t.Errorf("%s: %v", c.file, err)
+		}
+	}
+	for text, want := range map[string]bool{
+		"libmpi.so: cannot open shared object file: No such file or directory":                                                    true,
+		"libmpi.so: cannot open shared object file: Permission denied":                                                            false,
+		"libopen-pal.so.40: cannot open shared object file: No such file or directory":                                            false,
+		"libmpi.so: invalid ELF header":                                                                                           false,
+		"Error loading shared library libmpi.so: No such file or directory":                                                       true,
+		"Error loading shared library libmpi.so: No such file or directory (needed by /lib/libmpi.so)":                            false,
+		"Error loading shared library libhwloc.so.15: No such file or directory (needed by /lib/libmpi.so)":                       false,
+		"dlopen(libmpi.so, 0x000A): tried: 'libmpi.so' (no such file), '/usr/lib/libmpi.so' (no such file, not in dyld cache)":    true,
+		"dlopen(libmpi.so, 0x000A): tried: 'libmpi.so' (mach-o file, but is an incompatible architecture (have 'x86_64'))":        false,
+		"dlopen(libmpi.so, 0x000A): Library not loaded: libhwloc.dylib\n Reason: tried: '/usr/lib/libhwloc.dylib' (no such file)": false,
+	} {
+		if isMissing("libmpi.so", text) != want {
+			t.Errorf("%q is missing: %t", text, !want)
+		}
+	}
+}
+
+// TestHandles: a handle of MPICH is a signed int.
+func TestHandles(t *testing.T) {
+	for f, want := range map[family]handle{mpich: ^handle(0x7bfffffe), openMPI: 0x84000001} {
+		l := &Library{layout: layouts[f]}
+		var cell uint64
+		l.store(unsafe.Pointer(&cell), 0x84000001)
+		if got := l.fetch(unsafe.Pointer(&cell)); got != want {
+			t.Errorf("%s: %#x instead of %#x", f, got, want)
+		}
+		cell = 0
+		if l.store(unsafe.Pointer(&cell), want); cell != 0x84000001 {
+			t.Errorf("%s: %#x is stored as %#x", f, want, cell)
 		}
 	}
 }

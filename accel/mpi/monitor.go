@@ -15,7 +15,9 @@ import (
 // monitor notices that a rank is lost, where the launcher does not end the others by itself: its
 // process has ended, its machine does not answer, or the connection is lost. Ranks form a ring: each sends
 // a beat to the next, and listens to the one before. Both are also watched as processes where
-// they run on the same machine. A goroutine of its own does so, which kernels and callbacks do not delay.
+// they run on the same machine. A goroutine of its own does so, which kernels do not delay. Beats pass through the
+// goroutine that drives MPI, which a callback stops: meanwhile this rank hears nothing, and cannot
+// know whether another is silent.
 type monitor struct {
 	w      *World
 	period time.Duration
@@ -35,6 +37,7 @@ const (
 const (
 	defaultSilence = 30 * time.Second
 	longestPeriod  = time.Second
+	shortestPeriod = 5 * idleNap // in which a driving goroutine that is well polls
 )
 
 // newMonitor starts a monitor. A world of one rank has none, which all methods accept.
@@ -48,8 +51,8 @@ func newMonitor(w *World, silence time.Duration) *monitor {
 		silence = defaultSilence
 	}
 	if silence > 0 {
-		m.period = max(min(silence/10, longestPeriod), time.Millisecond)
-		m.limit = int((silence + m.period - 1) / m.period)
+		m.period = max(min(silence/10, longestPeriod), shortestPeriod)
+		m.limit = max(int((silence+m.period-1)/m.period), 10)
 	}
 	go m.watch()
 	return m
@@ -74,7 +77,8 @@ func (m *monitor) watch() {
 	request := receive()
 	heard, leave, last := request.Done(), m.leave, (<-chan struct{})(nil)
 	var sent *Request
-	silent := 0 // periods
+	silent, stuck := 0, 0 // periods in which the rank before was silent, and this one did not poll
+	polls := w.polls.Load()
 	for heard != nil || leave != nil || last != nil {
 		select {
 		case <-m.stop:
@@ -86,20 +90,27 @@ func (m *monitor) watch() {
 			last = w.innerSend([]byte{bye}, next).Done()
 		case <-last:
 			last = nil
-		case <-beat.C: // a process that was stopped and goes on gets one of these only
+		case <-beat.C: // a process that was stopped and goes on gets one of these only, and counts one period
 			if leave != nil {
 				busy := false
 				if sent != nil {
-					_, _, over := sent.Result()
-					busy = !over
+					_, _, done := sent.Result()
+					busy = !done
 				}
 				if !busy {
 					sent = w.innerSend([]byte{alive}, next)
 				}
 			}
-			if silent++; heard != nil && m.limit > 0 && silent > m.limit {
-				w.fail(&LostError{Rank: before, Size: w.size,
-					Reason: fmt.Sprintf("it has said nothing for %v", time.Duration(silent)*m.period)})
+			lost, what := before, "it has been silent for %v"
+			periods := &silent
+			if now := w.polls.Load(); now != polls {
+				polls, stuck = now, 0
+			} else {
+				lost, what = w.rank, "it has not polled for %v: a function passed to OnDone or Listen, or the MPI library, has not returned"
+				periods = &stuck
+			}
+			if *periods++; m.limit > 0 && *periods > m.limit && (lost == w.rank || heard != nil) {
+				w.fail(&LostError{Rank: lost, Size: w.size, Reason: fmt.Sprintf(what, time.Duration(*periods)*m.period)})
 				return
 			}
 		case <-beforeEnds:
@@ -111,6 +122,11 @@ func (m *monitor) watch() {
 		case <-heard:
 			silent = 0
 			if _, err, _ := request.Result(); err != nil {
+				select {
+				case <-m.stop: // and the driving goroutine, which ends all requests
+					return
+				default:
+				}
 				w.fail(&LostError{Rank: before, Size: w.size, Reason: err.Error()})
 				return
 			}
@@ -141,12 +157,13 @@ func (m *monitor) farewell(ctx context.Context) error {
 	}
 }
 
-// end stops the goroutine.
-func (m *monitor) end() {
-	if m != nil {
-		close(m.stop)
-		<-m.done
+// end stops the goroutine, and waits until it has ended, or ctx has, or shortly if the world has failed.
+func (m *monitor) end(ctx context.Context) error {
+	if m == nil {
+		return nil
 	}
+	close(m.stop)
+	return m.w.await(ctx, m.done)
 }
 
 func (w *World) innerSend(buf []byte, to int) *Request {

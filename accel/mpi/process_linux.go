@@ -12,24 +12,24 @@ const pidfdOpen = 434 // the same on all architectures
 // as its parent has not taken notice. forget has to be called in the end. The channel is nil for the number 0, and on
 // systems without a way to watch: Linux has one from 5.10 on.
 func watchProcess(pid int) (ended <-chan struct{}, forget func()) {
-	nothing := func() {}
+	nop := func() {}
 	if pid == 0 {
-		return nil, nothing
+		return nil, nop
 	}
 	fd, _, e := syscall.Syscall(pidfdOpen, uintptr(pid), syscall.O_NONBLOCK, 0)
 	if e != 0 {
 		if e == syscall.ESRCH {
 			c := make(chan struct{})
 			close(c)
-			return c, nothing
+			return c, nop
 		}
-		return nil, nothing
+		return nil, nop
 	}
 	f := os.NewFile(fd, "process")
 	conn, err := f.SyscallConn()
 	if err != nil {
 		_ = f.Close()
-		return nil, nothing
+		return nil, nop
 	}
 	c, done := make(chan struct{}), make(chan struct{})
 	go func() {

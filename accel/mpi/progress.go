@@ -3,7 +3,7 @@ package mpi
 // The goroutine that drives MPI, and the turn to call the library.
 
 import (
-	"runtime"
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,13 +16,15 @@ import (
 // while others start operations would make them wait for the locks of the library, and less than
 // MPI_THREAD_MULTIPLE is enough. A caller queues its command. If the turn is free it takes it and
 // carries out the queue itself, without waking a thread; otherwise the driving goroutine
-// does so the next time it has the turn. With MPI_THREAD_FUNNELED only that goroutine takes it.
+// does so the next time it has the turn. With MPI_THREAD_FUNNELED only that goroutine takes it, also
+// where a function that it calls submits a command.
 type progress struct {
-	turn   atomic.Bool
-	queued atomic.Int32  // commands
-	stirs  atomic.Uint64 // counts commands, so that one is not slept through
-	asleep atomic.Bool
-	wake   chan struct{} // of one element
+	turn         atomic.Bool
+	queued       atomic.Int32  // commands
+	commandCount atomic.Uint64 // counts commands, so that one is not slept through
+	polls        atomic.Uint64 // counts calls of MPI that look for what has ended and arrived
+	asleep       atomic.Bool
+	wake         chan struct{} // of one element
 
 	queue struct {
 		sync.Mutex
@@ -40,10 +42,13 @@ type progress struct {
 		status  [4]uint64
 		flag    int32
 	}
-	spare []command
-	early []completion // of operations that could not be started
+	spare        []command
+	failedStarts []completion // of operations that could not be started
 
-	users atomic.Int64 // requests of users that are not over
+	users atomic.Int64 // requests of users that have not ended
+
+	pthreadSelf  uintptr        // the function of C that identifies a thread
+	driverThread atomic.Uintptr // the thread of the driving goroutine, 0 once that has ended
 }
 
 // command is an operation to start, or a function to call with the turn.
@@ -59,12 +64,12 @@ type listener struct {
 	source, tag int
 	once        bool
 	handle      func(*Message)
-	gone        chan struct{} // closed once handle will not be called any more
+	stopped     chan struct{} // closed once handle will not be called any more
 
 	dead bool // owned by the holder of the turn
 }
 
-// completion is something to say once the turn is given up.
+// completion is something to report once the turn is given up.
 type completion struct {
 	r      *Request
 	status Status
@@ -103,20 +108,20 @@ func (w *World) start(r *Request) *Request {
 		w.users.Add(1)
 	}
 	if err := w.submit(command{r: r}); err != nil {
-		w.over(r)
+		w.requestEnded(r)
 		r.finish(Status{}, err)
 	}
 	return r
 }
 
-// refuse ends an operation that was never begun.
+// refuse ends an operation that was not started.
 func (w *World) refuse(r *Request, err error) *Request {
 	r.finish(Status{}, err)
 	return r
 }
 
-// over counts a request of a user as ended.
-func (w *World) over(r *Request) {
+// requestEnded counts a request of a user as ended.
+func (w *World) requestEnded(r *Request) {
 	if !r.inner && w.users.Add(-1) == 0 {
 		select {
 		case w.quiet <- struct{}{}:
@@ -125,13 +130,33 @@ func (w *World) over(r *Request) {
 	}
 }
 
-// run calls fn with the turn and returns its error, or why it was not called.
-func (w *World) run(fn func() error) error {
+// run calls fn with the turn and returns its error. It does not wait for fn once the world has failed or ctx has ended:
+// fn may then still be called, so that callers must not read what it writes if run returns an error.
+func (w *World) run(ctx context.Context, fn func() error) error {
 	to := make(chan error, 1)
 	if err := w.submit(command{fn: fn, to: to}); err != nil {
 		return err
 	}
-	return <-to
+	select {
+	case err := <-to:
+		return err
+	default:
+	}
+	select {
+	case err := <-to:
+		return err
+	case <-w.failed:
+		return w.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inDriver reports whether the caller is a function that the driving goroutine has called. That
+// goroutine is locked to its thread, so that no other runs there.
+func (w *World) inDriver() bool {
+	driver := w.driverThread.Load()
+	return driver != 0 && call(w.pthreadSelf) == driver
 }
 
 // submit queues a command, and carries it out if the turn is free.
@@ -144,13 +169,13 @@ func (w *World) submit(c command) error {
 	w.queue.commands = append(w.queue.commands, c)
 	w.queued.Add(1)
 	w.queue.Unlock()
-	if w.thread >= Serialized {
+	if w.thread >= Serialized || w.inDriver() {
 		for w.queued.Load() > 0 && w.turn.CompareAndSwap(false, true) {
 			w.drain()
 			w.turn.Store(false)
 		}
 	}
-	w.stirs.Add(1)
+	w.commandCount.Add(1)
 	if w.asleep.Load() {
 		select {
 		case w.wake <- struct{}{}:
@@ -189,7 +214,7 @@ func (w *World) begin(r *Request) {
 	}
 	r.post = nil
 	if r.fail != nil {
-		w.early = append(w.early, completion{r: r, err: r.fail})
+		w.failedStarts = append(w.failedStarts, completion{r: r, err: r.fail})
 		return
 	}
 	a.reqs = append(a.reqs, r)
@@ -207,23 +232,26 @@ func (w *World) cancel(r *Request) error {
 }
 
 // step carries out the queue and asks MPI what has ended and arrived. It needs the turn, and adds
-// what is to be said to out.
+// what has to be reported to out.
 func (w *World) step(out []completion) ([]completion, error) {
 	w.drain()
-	out = append(out, w.early...)
-	w.early = w.early[:0]
+	out = append(out, w.failedStarts...)
+	w.failedStarts = w.failedStarts[:0]
 	out, err := w.test(out)
 	if err != nil {
 		return out, err
 	}
 	kept := w.listeners[:0]
-	for _, l := range w.listeners {
+	for i, l := range w.listeners {
 		for range 16 { // then the others
 			if l.dead {
 				break
 			}
 			m, err := l.c.improbe(l.source, l.tag)
 			if err != nil {
+				kept = append(kept, w.listeners[i:]...) // out has the ones before that have stopped
+				clear(w.listeners[len(kept):])
+				w.listeners = kept
 				return out, err
 			}
 			if m == nil {
@@ -303,17 +331,17 @@ func (w *World) completion(r *Request, s unsafe.Pointer, inStatus bool) completi
 	return c
 }
 
-// deliver says what has ended, without the turn.
+// deliver reports what has ended, without the turn.
 func (w *World) deliver(list []completion) {
 	for i, c := range list {
 		switch {
 		case c.r != nil:
 			c.r.finish(c.status, c.err)
-			w.over(c.r)
+			w.requestEnded(c.r)
 		case c.m != nil:
 			c.l.handle(c.m)
 		default:
-			close(c.l.gone)
+			close(c.l.stopped)
 		}
 		list[i] = completion{}
 	}
@@ -333,7 +361,7 @@ func (w *World) drive() {
 	var out []completion
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	last, nap, seen := time.Now(), firstNap, w.stirs.Load()
+	last, nap, seen := time.Now(), firstNap, w.commandCount.Load()
 	for {
 		select {
 		case <-w.stop:
@@ -346,13 +374,14 @@ func (w *World) drive() {
 		pending := true
 		if w.turn.CompareAndSwap(false, true) {
 			out, err = w.step(out[:0])
+			w.polls.Add(1)
 			pending = w.users.Load() > 0 || len(w.listeners) > 0
 			w.turn.Store(false)
 		}
 		w.deliver(out)
-		stirs := w.stirs.Load()
-		if len(out) > 0 || stirs != seen {
-			last, nap, seen = time.Now(), firstNap, stirs
+		commandCount := w.commandCount.Load()
+		if len(out) > 0 || commandCount != seen {
+			last, nap, seen = time.Now(), firstNap, commandCount
 		}
 		out = out[:0]
 		if err != nil {
@@ -367,7 +396,7 @@ func (w *World) drive() {
 			most = idleNap
 		}
 		w.asleep.Store(true)
-		if w.stirs.Load() == seen && w.queued.Load() == 0 {
+		if w.commandCount.Load() == seen && w.queued.Load() == 0 {
 			timer.Reset(min(nap, most))
 			select {
 			case <-w.wake:
@@ -381,31 +410,31 @@ func (w *World) drive() {
 	}
 }
 
-// end refuses all further commands and ends what is still under way with err. MPI may go on
+// end refuses all further commands and ends everything that is still under way with err. MPI may go on
 // to write to the memory of receives, so that all of it stays as it is for ever.
 func (w *World) end(err error) {
 	w.queue.Lock()
 	w.queue.closed = err
 	w.queue.Unlock()
 	for !w.turn.CompareAndSwap(false, true) {
-		runtime.Gosched() // a caller starts its operation
+		time.Sleep(firstNap) // a caller starts its operation
 	}
 	w.drain()
-	for _, c := range w.early {
+	for _, c := range w.failedStarts {
 		c.r.finish(Status{}, c.err)
-		w.over(c.r)
+		w.requestEnded(c.r)
 	}
 	abandoned.Lock()
 	abandoned.requests = append(abandoned.requests, w.active.reqs...)
 	abandoned.Unlock()
 	reqs := w.active.reqs
-	w.active, w.early = active{}, nil
+	w.active, w.failedStarts = active{}, nil
 	for _, r := range reqs {
 		r.end(Status{}, err)
-		w.over(r)
+		w.requestEnded(r)
 	}
 	for _, l := range w.listeners {
-		close(l.gone)
+		close(l.stopped)
 	}
 	w.listeners = nil
 	w.turn.Store(false)

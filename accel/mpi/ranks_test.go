@@ -25,6 +25,7 @@ import (
 var rankCases = map[string]func(context.Context, *World) error{
 	"pingpong": pingPong, "many": many, "unknown": unknown, "large": large, "cancel": cancelled,
 	"together": together, "misuse": misuse, "signals": signals, "impatient": impatient, "idle": idle,
+	"callbacks": callbacks, "badprobe": badProbe, "blocks": blocks, "stuck": stuck(false), "stucklost": stuck(true),
 	"killed": dies(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }),
 	"exits":  dies(func() { os.Exit(3) }),
 	"panics": dies(func() { panic("a rank panics") }),
@@ -530,6 +531,138 @@ func idle(ctx context.Context, w *World) error {
 	return w.Err()
 }
 
+// callbacks does everything that is allowed in functions that the driving goroutine calls, and what is refused there.
+func callbacks(ctx context.Context, w *World) error {
+	c := w.Comm()
+	d, err := c.Dup(ctx)
+	if err != nil {
+		return err
+	}
+	unmatched := c.Irecv(make([]byte, 1), w.Rank(), 1)
+	done := make(chan error, 1)
+	heard := make(chan struct{})
+	inside := func() error {
+		if err := unmatched.Cancel(); err != nil {
+			return fmt.Errorf("Cancel: %w", err)
+		}
+		if _, ok, err := c.Iprobe(w.Rank(), 2); ok || err != nil {
+			return fmt.Errorf("Iprobe: %t, %w", ok, err)
+		}
+		if m, err := c.Improbe(w.Rank(), 2); m != nil || err != nil {
+			return fmt.Errorf("Improbe: %v, %w", m, err)
+		}
+		stopUnused, err := d.Listen(w.Rank(), 3, func(*Message) {})
+		if err != nil {
+			return fmt.Errorf("Listen: %w", err)
+		}
+		stopUnused()
+		var stop func()
+		stop, err = d.Listen(w.Rank(), 4, func(m *Message) {
+			m.Irecv(nil)
+			stop() // in the function that it stops
+			close(heard)
+		})
+		if err != nil {
+			return fmt.Errorf("Listen: %w", err)
+		}
+		d.Isend(nil, w.Rank(), 4)
+		for what, err := range map[string]error{
+			"Wait":   func() error { _, err := c.Irecv(nil, w.Rank(), 5).Wait(ctx); return err }(),
+			"Mprobe": func() error { _, err := c.Mprobe(ctx, w.Rank(), 2); return err }(),
+			"Close":  w.Close(ctx),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "mpi: "+what+": a function passed to OnDone or Listen") {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+		}
+		return nil
+	}
+	first := c.Irecv(make([]byte, 1), w.Rank(), 0)
+	first.OnDone(func(Status, error) { done <- inside() })
+	c.Isend([]byte{1}, w.Rank(), 0)
+	select {
+	case err := <-done:
+		if err != nil {
+			return err
+		}
+	case <-time.After(limit / 4):
+		return errors.New("the function hangs")
+	}
+	select {
+	case <-heard:
+	case <-time.After(limit / 4):
+		return errors.New("the listener is not called")
+	}
+	if _, err := unmatched.Wait(ctx); !errors.Is(err, ErrCancelled) {
+		return fmt.Errorf("the receive that was cancelled: %w", err)
+	}
+	return w.Err()
+}
+
+// badProbe lets a probe fail in the round in which another listener has stopped.
+func badProbe(ctx context.Context, w *World) error {
+	var all []*listener
+	if err := w.run(ctx, func() error {
+		for _, l := range []listener{{tag: 1}, {tag: 2, dead: true}, {tag: 3, dead: true}, {source: w.Size() + 7}, {tag: 4}} {
+			l.c, l.handle, l.stopped = w.Comm(), func(*Message) {}, make(chan struct{})
+			all = append(all, &l)
+		}
+		w.listeners = append(w.listeners, all...)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, l := range all {
+		<-l.stopped
+	}
+	if e := (*Error)(nil); !errors.As(w.Err(), &e) || e.Call != "MPI_Improbe" {
+		return fmt.Errorf("the world: %w", w.Err())
+	}
+	if err := w.Close(ctx); err == nil || err != w.Err() {
+		return fmt.Errorf("Close: %w", err)
+	}
+	fmt.Println("failed as it should")
+	w.Abort(17)
+	return nil
+}
+
+// blocks lets a function on rank 1 not return. That is the fault of this rank, which must not blame the other.
+func blocks(ctx context.Context, w *World) error {
+	if w.Rank() == 1 {
+		w.Comm().Isend(nil, 1, 0).OnDone(func(Status, error) { <-w.Failed() })
+	}
+	<-w.Failed()
+	if w.Rank() == 0 {
+		time.Sleep(3 * time.Second) // or the end of this process is what rank 1 notices
+	}
+	return w.Err()
+}
+
+// stuck closes while the driving goroutine does not return from the library, and the world has failed or not.
+func stuck(lost bool) func(context.Context, *World) error {
+	return func(ctx context.Context, w *World) error {
+		started := make(chan struct{})
+		go func() { _ = w.run(ctx, func() error { close(started); select {} }) }()
+		<-started
+		var want error = context.DeadlineExceeded
+		if lost {
+			want = &LostError{Rank: 0, Size: 1, Reason: "it is a test"}
+			time.AfterFunc(50*time.Millisecond, func() { w.fail(want) })
+		} else {
+			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			ctx = short
+		}
+		err := w.Close(ctx)
+		if !errors.Is(err, want) || !lost && !strings.Contains(err.Error(), "has not returned") {
+			return fmt.Errorf("Close: %w", err)
+		}
+		fmt.Println("gave up as it should")
+		w.Abort(17)
+		return nil
+	}
+}
+
 // dies lets rank 1 die while all others wait for it.
 func dies(how func()) func(context.Context, *World) error {
 	return func(ctx context.Context, w *World) error {
@@ -611,6 +744,49 @@ func TestCloseGivesUp(t *testing.T) {
 	})
 }
 
+func TestCallbacks(t *testing.T) {
+	for level := Funneled; level <= Multiple; level++ {
+		t.Run(level.String(), func(t *testing.T) {
+			eachMPI(t, func(t *testing.T, i implementation) {
+				i.pass(t, 1, "callbacks", fmt.Sprintf("%s=%d", threadsVariable, level))
+			})
+		})
+	}
+}
+
+func TestProbeFails(t *testing.T) {
+	eachMPI(t, func(t *testing.T, i implementation) {
+		r := i.launch(t, 1, "badprobe", nil)
+		if r.code != 17 || !strings.Contains(r.output, "failed as it should") {
+			t.Errorf("exit code %d:\n%s", r.code, r.output)
+		}
+	})
+}
+
+// TestCallbackBlocks shows that a rank blames itself for a function that does not return.
+func TestCallbackBlocks(t *testing.T) {
+	eachMPI(t, func(t *testing.T, i implementation) {
+		for _, level := range []ThreadLevel{Funneled, Multiple} {
+			r := i.launch(t, 2, "blocks", nil, silenceVariable+"=500ms", fmt.Sprintf("%s=%d", threadsVariable, level))
+			if r.code == 0 || !strings.Contains(r.output, "rank 1 of 2 is lost: it has not polled for 550ms: a function passed to OnDone") {
+				t.Errorf("%v, exit code %d:\n%s", level, r.code, r.output)
+			}
+		}
+	})
+}
+
+// TestCloseStuck closes a world whose driving goroutine hangs in the library.
+func TestCloseStuck(t *testing.T) {
+	eachMPI(t, func(t *testing.T, i implementation) {
+		for _, name := range []string{"stuck", "stucklost"} {
+			r := i.launch(t, 1, name, nil, threadsVariable+"=1")
+			if r.code != 17 || !strings.Contains(r.output, "gave up as it should") {
+				t.Errorf("%s, exit code %d:\n%s", name, r.code, r.output)
+			}
+		}
+	})
+}
+
 // TestDeath kills a rank. The launcher ends the others; that of Open MPI says which rank it was, and Hydra
 // names processes, most often.
 func TestDeath(t *testing.T) {
@@ -630,12 +806,12 @@ func TestDeath(t *testing.T) {
 }
 
 // TestDeathUnnoticed kills a rank under a launcher that does not end the others. They notice. Hydra still ends them
-// in half of the runs, before they have said so.
+// in half of the runs, before they have reported it.
 func TestDeathUnnoticed(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) {
 		r := i.launch(t, 3, "killed", i.keepOn) // and Open MPI's exits with 0
-		said := strings.Contains(r.output, "rank 1 of 3 is lost: its process ")
-		if !said && (i.family == openMPI || r.code == 0) {
+		reported := strings.Contains(r.output, "rank 1 of 3 is lost: its process ")
+		if !reported && (i.family == openMPI || r.code == 0) {
 			t.Errorf("exit code %d:\n%s", r.code, r.output)
 		}
 		r.noOrphans(t)
@@ -646,7 +822,7 @@ func TestDeathUnnoticed(t *testing.T) {
 func TestSilence(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) {
 		r := i.launch(t, 3, "stops", nil, silenceVariable+"=1s")
-		if r.code == 0 || !strings.Contains(r.output, "rank 1 of 3 is lost: it has said nothing for 1.1s") {
+		if r.code == 0 || !strings.Contains(r.output, "rank 1 of 3 is lost: it has been silent for 1.1s") {
 			t.Errorf("exit code %d:\n%s", r.code, r.output)
 		}
 		r.noOrphans(t)

@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 // Is reports whether target is ErrTruncated and a message was too long.
 func (e *Error) Is(target error) bool { return target == ErrTruncated && e.truncated }
 
-// LostError says that a rank does not answer any more. Nothing that needs it can complete:
-// the program has to end with [World.Abort].
+// LostError says that a rank does not answer any more, which may be this one. Nothing that needs it can
+// complete: the program has to end with [World.Abort].
 type LostError struct {
 	Rank   int
 	Size   int    // of the world
@@ -66,7 +66,7 @@ func (e *LostError) Error() string {
 // Status describes a message.
 type Status struct {
 	Source int   // the rank that sent it
-	Tag    int   //
+	Tag    int   // the one it was sent with
 	Bytes  int64 // its length
 }
 
@@ -82,7 +82,7 @@ type Request struct {
 
 	pin  runtime.Pinner
 	post func(slot unsafe.Pointer) int32 // starts it; the handle goes to slot
-	fail error                           // why it was not begun
+	fail error                           // why it was not started
 
 	cancelled bool // owned by the holder of the turn
 
@@ -128,10 +128,14 @@ func (r *Request) Result() (Status, error, bool) {
 
 // Wait waits until the operation has ended and returns its result, or the error of ctx if that
 // ends before. The operation then goes on, and its memory still belongs to MPI: use Cancel to
-// withdraw a receive, and wait again.
+// withdraw a receive, and wait again. A function passed to OnDone or Listen must not wait: Wait returns an error
+// there if the operation is under way.
 func (r *Request) Wait(ctx context.Context) (Status, error) {
 	if s, err, ok := r.Result(); ok {
 		return s, err
+	}
+	if r.w.inDriver() {
+		return Status{}, errWaits("Wait", "OnDone")
 	}
 	select {
 	case <-r.Done():
@@ -142,9 +146,14 @@ func (r *Request) Wait(ctx context.Context) (Status, error) {
 	}
 }
 
+// errWaits is the error of a call that would wait in the goroutine that drives MPI.
+func errWaits(call, instead string) error {
+	return fmt.Errorf("mpi: %s: a function passed to OnDone or Listen must not wait, because nothing arrives meanwhile: use %s", call, instead)
+}
+
 // OnDone calls fn once, when the operation has ended: at once if it has, otherwise from the
-// goroutine that drives MPI, which does nothing else meanwhile. fn may start operations, but
-// must not wait for any. Several functions are called in the order in which they were passed.
+// goroutine that drives MPI, which does nothing else meanwhile. fn may start, cancel and probe, but
+// must not wait for an operation. Several functions are called in the order in which they were passed.
 func (r *Request) OnDone(fn func(Status, error)) {
 	r.mu.Lock()
 	if !r.mu.done {
@@ -159,7 +168,8 @@ func (r *Request) OnDone(fn func(Status, error)) {
 
 // Cancel withdraws a receive. The request ends with ErrCancelled, or as usual if a message was
 // matched before; either way its memory is free only then. Other operations cannot be
-// cancelled: MPI has no way to take back what may be under way, and Cancel returns an error.
+// cancelled: MPI has no way to take back what may be under way, and Cancel returns an error. A function passed to OnDone
+// or Listen may call Cancel; the request ends after it has returned.
 func (r *Request) Cancel() error {
 	if r.kind != receiving {
 		return fmt.Errorf("mpi: %s cannot be cancelled, only receives that have no message can", r.name)
@@ -167,7 +177,7 @@ func (r *Request) Cancel() error {
 	if _, _, done := r.Result(); done {
 		return nil
 	}
-	return r.w.run(func() error { return r.w.cancel(r) })
+	return r.w.run(context.Background(), func() error { return r.w.cancel(r) })
 }
 
 // finish ends the operation.
@@ -268,10 +278,11 @@ func (l *Library) freeType(t handle) {
 	call(l.typeFree, uintptr(unsafe.Pointer(&cell)))
 }
 
-// fetch and store read and write a handle in memory.
+// fetch and store read and write a handle in memory. A handle of MPICH is a signed int, as calling conventions
+// that extend arguments have to know.
 func (l *Library) fetch(p unsafe.Pointer) handle {
 	if l.handleBytes == 4 {
-		return handle(*(*uint32)(p))
+		return handle(*(*int32)(p))
 	}
 	return *(*handle)(p)
 }

@@ -37,9 +37,10 @@ type Options struct {
 	// sleeps between polls: 0 is 50 µs, and a negative time none. Longer is faster where messages follow each other
 	// slowly, and takes a core from kernels.
 	Spin time.Duration
-	// Silence is how long a rank may say nothing before it counts as lost: 0 is 30 s, and a
-	// negative time for ever. Ranks call each other all the time from a goroutine of their own, so that
-	// only a process that has stopped, or a connection, is silent.
+	// Silence is how long a rank may be silent before it counts as lost: 0 is 30 s, a
+	// negative time for ever, and the shortest time is 500 ms. Ranks send each other beats all the time, also while
+	// kernels run. A function passed to OnDone or Listen that does not return delays them: after
+	// this time the rank itself reports that it is lost.
 	Silence time.Duration
 	// Threads is the level to ask for, Multiple if it is 0. More than Funneled is faster.
 	Threads ThreadLevel
@@ -71,15 +72,16 @@ type World struct {
 
 	mu struct {
 		sync.Mutex
-		finalise bool
-		err      error
-		closed   error // of Close
+		finalise  bool
+		err       error
+		finalised error // of MPI_Finalize
 	}
 	closeOnce sync.Once
+	closed    error // what Close returns, owned by closeOnce
 }
 
-// begun is set by the first Init: MPI is initialised once in a process.
-var begun struct {
+// initialised is set by the first Init: MPI is initialised once in a process.
+var initialised struct {
 	sync.Mutex
 	done bool
 }
@@ -98,13 +100,13 @@ func Init(ctx context.Context, o Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	begun.Lock()
-	if begun.done {
-		begun.Unlock()
+	initialised.Lock()
+	if initialised.done {
+		initialised.Unlock()
 		return nil, ErrTwice
 	}
-	begun.done = true
-	begun.Unlock()
+	initialised.done = true
+	initialised.Unlock()
 	w := &World{lib: lib, spin: o.Spin, maxCount: maxCount, block: block,
 		quiet: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}), failed: make(chan struct{})}
 	w.wake = make(chan struct{}, 1)
@@ -115,7 +117,7 @@ func Init(ctx context.Context, o Options) (*World, error) {
 		o.Threads = Multiple
 	}
 	ready := make(chan error, 1)
-	go w.life(o.Threads, ready)
+	go w.driveThread(o.Threads, ready)
 	select {
 	case err = <-ready:
 	case <-ctx.Done():
@@ -128,10 +130,11 @@ func Init(ctx context.Context, o Options) (*World, error) {
 	return w, nil
 }
 
-// life is the goroutine that drives MPI: its thread initialises, polls and finalises.
-func (w *World) life(threads ThreadLevel, ready chan<- error) {
+// driveThread is the goroutine that drives MPI: its thread initialises, polls and finalises.
+func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 	runtime.LockOSThread()
 	defer close(w.stopped)
+	defer w.driverThread.Store(0)
 	if err := w.initialise(threads); err != nil {
 		ready <- err
 		return
@@ -144,18 +147,24 @@ func (w *World) life(threads ThreadLevel, ready chan<- error) {
 	}
 	w.end(err)
 	w.mu.Lock()
-	finalise := w.mu.finalise
+	finalise := w.mu.finalise && w.mu.err == nil
 	w.mu.Unlock()
 	if finalise {
 		err := w.lib.error("MPI_Finalize", -1, int32(call(w.lib.finalize)))
 		w.mu.Lock()
-		w.mu.closed = err
+		w.mu.finalised = err
 		w.mu.Unlock()
 	}
 }
 
 func (w *World) initialise(threads ThreadLevel) error {
 	l := w.lib
+	self, err := systemSymbol("pthread_self")
+	if err != nil {
+		return fmt.Errorf("mpi: the C library has no threads: %w", err)
+	}
+	w.pthreadSelf = self
+	w.driverThread.Store(call(self))
 	var flag, provided, rank, size int32
 	if call(l.initialized, uintptr(unsafe.Pointer(&flag))); flag != 0 {
 		return ErrTwice
@@ -171,8 +180,11 @@ func (w *World) initialise(threads ThreadLevel) error {
 		return fmt.Errorf("mpi: %s grants %v, and a Go program needs MPI_THREAD_FUNNELED: install a build of it with threads", l, w.thread)
 	}
 	w.thread = min(w.thread, threads) // it may grant more than was asked for
-	if err := w.returnErrors(l.world); err != nil {
-		return err
+	// MPI 4 reports errors that belong to no communicator to MPI_COMM_SELF, MPI 3 to MPI_COMM_WORLD.
+	for _, c := range []handle{l.world, l.self} {
+		if err := w.returnErrors(c); err != nil {
+			return err
+		}
 	}
 	if err := l.error("MPI_Comm_rank", -1, int32(call(l.commRank, l.world, uintptr(unsafe.Pointer(&rank))))); err != nil {
 		return err
@@ -243,8 +255,10 @@ func (w *World) Library() *Library { return w.lib }
 func (w *World) Comm() *Comm { return w.comm }
 
 // Failed returns a channel that is closed when the world fails, because a rank is lost or the
-// library does not work any more. All requests then end with the error, and the memory of those
-// that were under way stays pinned for ever. The program should say so and call Abort.
+// library does not work any more. All requests then end with the error, as soon as the library and functions passed to
+// OnDone and Listen have returned, and the memory of those that were under way stays pinned for ever. A
+// library may never return from a call that needs the lost rank, so that the program should not wait for requests, but
+// report the error and call Abort.
 func (w *World) Failed() <-chan struct{} { return w.failed }
 
 // Err returns why the world has failed, most often a [LostError], and nil while it has not.
@@ -268,6 +282,7 @@ const (
 	abortTime = 5 * time.Second // how long Abort waits for the library
 	// Launchers forget output that they have not passed on when they end the ranks.
 	outputTime = 200 * time.Millisecond
+	failedTime = time.Second // how long Close waits for the goroutines of a world that has failed
 )
 
 // Abort ends all ranks, through the launcher, and this process with the exit code, without
@@ -293,26 +308,68 @@ func (w *World) Abort(code int) {
 // Close ends the use of MPI, which every rank has to do. It withdraws receives that have no
 // message and stops listeners, waits for the other operations, then for all ranks to come to Close, and
 // finalises MPI. Later calls wait for the first and return the same. If ctx ends before, or the world
-// has failed, MPI is left as it is, the error says why, and the process can only exit.
+// has failed, MPI is left as it is, the error says why, and the process can only exit. A function passed to
+// OnDone or Listen must not call Close, which returns an error there.
 func (w *World) Close(ctx context.Context) error {
-	w.closeOnce.Do(func() {
-		err := w.settle(ctx)
-		w.mu.Lock()
-		w.mu.finalise = err == nil
-		w.mu.closed = err
-		w.mu.Unlock()
-		w.monitor.end()
-		close(w.stop)
-		<-w.stopped
-	})
+	if w.inDriver() {
+		return errors.New("mpi: Close: a function passed to OnDone or Listen cannot call it: call it from another goroutine")
+	}
+	w.closeOnce.Do(func() { w.closed = w.close(ctx) })
+	return w.closed
+}
+
+func (w *World) close(ctx context.Context) error {
+	err := w.settle(ctx)
+	if late := w.monitor.end(ctx); err == nil {
+		err = late
+	}
+	w.mu.Lock()
+	if err == nil {
+		err = w.mu.err
+	}
+	w.mu.finalise = err == nil
+	w.mu.Unlock()
+	close(w.stop)
+	if late := w.await(ctx, w.stopped); err == nil {
+		err = late
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.mu.closed
+	switch { // the world may have failed since
+	case err != nil:
+		return err
+	case w.mu.err != nil:
+		return w.mu.err
+	}
+	return w.mu.finalised
+}
+
+// await waits until a goroutine of the world has ended, which it cannot do inside the library. So await gives up when ctx
+// ends, and a while after the world has failed.
+func (w *World) await(ctx context.Context, ended <-chan struct{}) error {
+	select {
+	case <-ended:
+		return nil
+	case <-w.failed:
+	case <-ctx.Done():
+		return busyError(ctx)
+	}
+	select {
+	case <-ended:
+	case <-time.After(failedTime):
+	case <-ctx.Done():
+	}
+	return w.Err()
+}
+
+// busyError is the error of Close if ctx has ended and the driving goroutine does not react.
+func busyError(ctx context.Context) error {
+	return fmt.Errorf("mpi: Close: %w: a call of the MPI library, or a function passed to OnDone or Listen, has not returned", ctx.Err())
 }
 
 // settle brings all ranks to the point where they can finalise.
 func (w *World) settle(ctx context.Context) error {
-	err := w.run(func() error {
+	err := w.run(ctx, func() error {
 		w.closing = true
 		for _, l := range w.listeners {
 			l.dead = true
@@ -326,6 +383,9 @@ func (w *World) settle(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
+		if err == ctx.Err() {
+			return busyError(ctx)
+		}
 		return err
 	}
 	for w.users.Load() > 0 {
@@ -339,11 +399,15 @@ func (w *World) settle(ctx context.Context) error {
 	}
 	r := &Request{w: w, name: "MPI_Ibarrier", kind: collective, peer: -1, inner: true}
 	r.post = func(slot unsafe.Pointer) int32 { return int32(call(w.lib.ibarrier, w.inner.h, uintptr(slot))) }
-	if _, err := w.start(r).Wait(ctx); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("mpi: Close: %w: not all ranks have called it", ctx.Err())
+	select {
+	case <-w.start(r).Done():
+		if _, err, _ := r.Result(); err != nil {
+			return err
 		}
-		return err
+	case <-w.failed:
+		return w.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("mpi: Close: %w: not all ranks have called it", ctx.Err())
 	}
 	return w.monitor.farewell(ctx)
 }
