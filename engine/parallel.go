@@ -277,6 +277,13 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 // do leaders of the gangs behind it. So of the gangs that a worker may be in it only ever
 // waits in the first, every worker that may be a member comes sooner or later, and gangs
 // never wait for each other in a circle.
+//
+// A job with MaxWorkers has one gang in the queue at a time. Leaders of its other gangs are no
+// workers of its lane meanwhile: several gangs could take all the workers that the job may
+// have, and none be complete. They may be members of any gang in the queue. When the gang is
+// complete, one of them puts its own at the end of the queue, which keeps the order above. The
+// lane gives out no tasks that would take the workers that its gang lacks (fullLocked), so
+// these come as soon as what the lane runs has ended.
 
 // may reports whether w may be a member of g: the members use the operands in the memory of
 // the leader.
@@ -286,7 +293,8 @@ func (g *gang) may(w *worker) bool {
 
 // forLocked returns the gang in the queue that wants w, nil if none does: the first before
 // own, the one that w leads or nil, that it may be in, unless its job has as many workers as
-// it may have.
+// it may have. Then w waits for that one: in a later gang it might wait for a worker that waits
+// for it here.
 func (q *gangs) forLocked(w *worker, own *gang) *gang {
 	for _, g := range q.mu.queue {
 		if g == own {
@@ -319,7 +327,8 @@ func (q *gangs) wanting(w *worker) *lane {
 // 0: its job has as many workers as it may have. w stays a worker of the lane keep, if
 // that is not nil, and goes back there (worker.backTo).
 func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
-	if !w.joinLane(w.rt.laneOf(g.t.job), keep) {
+	freed, ok := w.joinLane(w.rt.laneOf(g.t.job), keep)
+	if !ok {
 		return -1
 	}
 	g.members = append(g.members, w)
@@ -334,7 +343,17 @@ func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
 		}
 		q.cond.Broadcast()
 	}
+	if freed != [2]*lane{} {
+		q.wakeLocked(w.rt)
+	}
 	return rank
+}
+
+// wakeLocked wakes all workers that sleep, wait for a turn or lead gangs, after a lane was full.
+func (q *gangs) wakeLocked(rt *Runtime) {
+	rt.parking.wakeAll()
+	q.callLocked(rt)
+	q.cond.Broadcast()
 }
 
 // callLocked gives a turn to workers that wait for one (GiveWay) and that a gang wants:
@@ -373,27 +392,47 @@ func (w *worker) assemble(t *task) {
 	q := &rt.gangs
 	rt.waiting.prompt.Add(1) // workers look after each task
 	defer rt.waiting.prompt.Add(-1)
-	q.mu.Lock()
-	q.mu.queue = append(q.mu.queue, g)
 	q.open.Add(1)
-	if len(q.mu.queue) == 1 || g.only != nil || t.Allowed != nil { // else those before it take all workers
-		rt.parking.wakeAll()
-		q.callLocked(rt)
-	}
-	q.cond.Broadcast()
+	q.mu.Lock()
+	queued := q.enterLocked(g, w, false)
 	for len(g.members) < g.size {
-		if other := q.forLocked(w, g); other != nil {
-			if rank := q.joinLocked(other, w, rt.laneOf(t.job)); rank >= 0 {
+		before, keep := g, rt.laneOf(t.job)
+		if !queued {
+			before, keep = nil, nil
+		}
+		if other := q.forLocked(w, before); other != nil {
+			if rank := q.joinLocked(other, w, keep); rank >= 0 {
 				q.mu.Unlock()
 				other.serve(w, rank, 0)
-				w.backTo(rt.laneOf(t.job))
+				w.backTo(keep)
 				q.mu.Lock()
+				queued = queued || q.enterLocked(g, w, true)
 				continue
 			}
 		}
 		q.cond.Wait()
+		queued = queued || q.enterLocked(g, w, true)
 	}
 	q.mu.Unlock()
+}
+
+// enterLocked puts g, which w leads, into the queue; false: its lane has no room for it now. later
+// says that it had none before.
+func (q *gangs) enterLocked(g *gang, w *worker, later bool) bool {
+	freed, ok := w.openGang(w.rt.laneOf(g.t.job), g.size, later)
+	if freed != nil {
+		q.wakeLocked(w.rt)
+	}
+	if !ok {
+		return false
+	}
+	q.mu.queue = append(q.mu.queue, g)
+	if len(q.mu.queue) == 1 || g.only != nil || g.t.Allowed != nil { // else those before it take all workers
+		w.rt.parking.wakeAll()
+		q.callLocked(w.rt)
+	}
+	q.cond.Broadcast()
+	return true
 }
 
 // chosen returns how many workers the policy has chosen for t, which w leads, and which may

@@ -491,6 +491,8 @@ type lane struct {
 	most    int     // workers that may run its tasks; 0: all
 	queued  int     // ready tasks; those of the common lane are not counted
 	running int     // workers that have a task of it
+	wanted  int     // if most > 0: workers that its gang in the queue lacks
+	later   int     // leaders of other gangs of it, which wait for that one, or for room
 	used    float64 // seconds that workers spent on it, divided by the weight
 	idle    bool    // it has no ready tasks; it gets no credit for that time
 	tried   uint64  // lanes.mu.search of the last look into its policy
@@ -578,9 +580,10 @@ func (t *task) members() (ids []int) {
 	return ids
 }
 
-// gangs is the queue of those that are not complete.
+// gangs is the queue of those that are not complete, except those that wait for another of
+// their lane.
 type gangs struct {
-	open atomic.Int32 // length of the queue
+	open atomic.Int32 // those that are not complete
 	mu   struct {
 		sync.Mutex
 		queue []*gang
