@@ -277,11 +277,12 @@ func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 	return nil
 }
 
-// gangWorkers takes the workers out of s.Workers, nil for all, that cannot be in its gang of size
-// workers, 0 for as many as the first node has, and most at most: kernels of a parallel task
-// share memory. Those left are on the node of the first, or, if that is a CPU, on any
-// NUMA node with enough of them: a task that leaves one node out can still have its size on others. It
-// returns how many a gang can have, and gets if size is 0.
+// gangWorkers removes from s.Workers, nil for all, the workers that cannot be in the gang of s, and
+// returns how many workers the gang can have, and how many it gets if size is 0. Its size is size, or
+// that of the first node if size is 0, and most at most. The members of a gang share memory: they are on
+// the node of the first worker. If that worker is a CPU, they may be on any NUMA node that has
+// enough of them. So a task that cannot use all workers of one node may still have its size on
+// others.
 func (rt *Runtime) gangWorkers(s *TaskSpec, size, most int) (have, usual int) {
 	ws := s.Workers
 	if ws == nil {

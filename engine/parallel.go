@@ -436,8 +436,8 @@ func (q *gangs) enterLocked(g *gang, w *worker, later bool) bool {
 }
 
 // chosen returns how many workers the policy has chosen for t, which w leads, and which may
-// be its members; nil: all that t allows. A policy of the program may have chosen what cannot
-// be: then there are as many as the task allows, or any workers.
+// be its members; nil: all that t allows. An invalid Size is replaced by Most, and an invalid set
+// of Workers by all that the task allows.
 func (sp *taskOptions) chosen(t *task, w *worker) (size int, only *sched.Set) {
 	c := &sp.choice
 	if size = c.Size; size < c.Least || size > c.Most {

@@ -17,7 +17,7 @@ type Choice struct {
 
 // Term is the cost that a policy expected of an item on one worker, in seconds.
 type Term struct {
-	Worker   int     // of a gang that which is free last
+	Worker   int     // for a gang, the member that is free last
 	Size     int     // of the gang; 0: the item runs on one worker
 	Free     float64 // until the worker has done what it has
 	Length   float64 // of the kernel
@@ -29,7 +29,7 @@ type Term struct {
 
 // explainLocked reports to Machine.Explain why worker w was chosen. p.mu is held, and the
 // item is not queued yet.
-func (p *dm) explainLocked(tell func(*Item, *Choice), it *Item, w int, of []prediction, now float64) {
+func (p *dm) explainLocked(explain func(*Item, *Choice), it *Item, w int, of []prediction, now float64) {
 	c := &Choice{Worker: w}
 	for v := range p.m.Workers {
 		if !it.Allows(v) {
@@ -44,5 +44,5 @@ func (p *dm) explainLocked(tell func(*Item, *Choice), it *Item, w int, of []pred
 		c.Learning = c.Learning || !pr.known
 		c.Terms = append(c.Terms, t)
 	}
-	tell(it, c)
+	explain(it, c)
 }

@@ -41,32 +41,34 @@ type dm struct {
 	n                  atomic.Int64
 	mu                 struct {
 		sync.Mutex
-		workers []expected
-		idle    idle
-		turn    int // of the sizes that are not known, see formLocked
+		workers     []expected
+		idle        idle
+		nextUnknown int // of the sizes that are not known, see bestTeamLocked
 	}
 }
 
 // expected is a worker: its queue, and when it is expected to come to what. All
 // times are in seconds.
 type expected struct {
-	queue  levels
-	start  float64 // when the first queued item can start
-	length float64 // from then on, of what is queued
-	busy   bool    // something was given out and is not known to have ended
-	runs   float64 // how long that is expected to run
-	wait   float64 // from start on, for others: part of length, while the first item is a team that they run, too
-	waits  bool    // it found nothing, because of such a team
-	team   *team   // that was given out, to the worker or to another of the team
-	leads  *team   // that was given to the worker
+	queue         levels
+	start         float64 // when the first queued item can start
+	length        float64 // from then on, of what is queued
+	busy          bool    // something was given out and is not known to have ended
+	runs          float64 // how long that is expected to run
+	teamDelay     float64 // from start on, for others: part of length, while the first item is a team that they run, too
+	blockedByTeam bool    // it found nothing, because of such a team
+	team          *team   // that was given out, to the worker or to another of the team
+	leading       *team   // that was given to the worker
 }
 
 // end is when the worker is expected to have done all it has.
-func (x *expected) end(now float64) float64 { return max(x.start+x.wait, now) + x.length - x.wait }
+func (x *expected) end(now float64) float64 {
+	return max(x.start+x.teamDelay, now) + x.length - x.teamDelay
+}
 
 // add queues e.
 func (x *expected) add(key int32, e entry, now float64) {
-	if x.wait == 0 {
+	if x.teamDelay == 0 {
 		x.start = max(x.start, now)
 	}
 	x.length += e.length + e.transfer
@@ -136,8 +138,8 @@ func (p *dm) Push(it *Item, from int) int {
 	if b != nil && !learning {
 		b.place(p.m.Workers[w].Node)
 	}
-	if tell := p.m.Explain(); tell != nil {
-		p.explainLocked(tell, it, w, of, now)
+	if explain := p.m.Explain(); explain != nil {
+		p.explainLocked(explain, it, w, of, now)
 	}
 	x, e := &p.mu.workers[w], entry{it: it}
 	if pr := &of[p.of[w]]; pr.known {
@@ -361,7 +363,7 @@ func (p *dm) Started(_ *Item, w int) {
 	now := p.m.Now()
 	p.mu.Lock()
 	p.mu.workers[w].start = now + p.mu.workers[w].runs
-	if tm := p.mu.workers[w].leads; tm != nil {
+	if tm := p.mu.workers[w].leading; tm != nil {
 		tm.started = true
 		p.eachOfLocked(tm, func(x *expected) { x.start = now + x.runs })
 	}
@@ -382,7 +384,7 @@ func (p *dm) Ended(_ *Item, w int, _ float64) {
 	now := p.m.Now()
 	p.mu.Lock()
 	p.mu.workers[w].start, p.mu.workers[w].busy = now, false
-	if tm := p.mu.workers[w].leads; tm != nil {
+	if tm := p.mu.workers[w].leading; tm != nil {
 		p.eachOfLocked(tm, func(x *expected) { x.start, x.busy = now, false })
 	}
 	p.mu.Unlock()

@@ -25,8 +25,8 @@ type Gang struct {
 	// Size is how many workers it gets; 0: Most. Functions of the Machine about the item
 	// mean an item on that many workers.
 	Size int
-	// Workers are those that may be members, at least Size of them, that which gets the item
-	// included; nil: all that the item allows. The item starts when Size of them are free.
+	// Workers may be members: at least Size workers, among them the one that gets the item.
+	// nil: all that the item allows. The item starts when Size of them are free.
 	Workers *Set
 }
 
@@ -58,15 +58,15 @@ type team struct {
 
 const anyClass = -1
 
-// form is a size for an item, on workers of one class, and what is predicted of it.
-type form struct {
+// teamCandidate is a size for an item, on workers of one class, and what is predicted of it.
+type teamCandidate struct {
 	class, size, first int // first is a worker of it
 	prediction
 }
 
-// forms predicts the item for each class and size. Where its least size is more than any
+// teamCandidates predicts the item for each class and size. Where its least size is more than any
 // class has, the workers are of several.
-func (p *dm) forms(it *Item, g *Gang, node int) (all []form) {
+func (p *dm) teamCandidates(it *Item, g *Gang, node int) (all []teamCandidate) {
 	add := func(class int) {
 		n, first := 0, -1
 		for w := range p.m.Workers {
@@ -81,7 +81,7 @@ func (p *dm) forms(it *Item, g *Gang, node int) (all []form) {
 			least = min(least, n)
 		}
 		for _, s := range sizes(least, min(g.Most, n)) {
-			f := form{class: class, size: s, first: first}
+			f := teamCandidate{class: class, size: s, first: first}
 			g.Size = s
 			p.predict(it, first, &f.prediction)
 			all = append(all, f)
@@ -101,15 +101,15 @@ func (p *dm) pushTeam(it *Item, g *Gang, from int) int {
 	g.Size, g.Workers = 0, nil
 	b := p.m.Bundle(it)
 	node := p.nodeFor(it, b)
-	all := p.forms(it, g, node)
+	all := p.teamCandidates(it, g, node)
 	if len(all) == 1 && all[0].size < g.Least && node != anyNode { // the node of the bundle is too small
 		node, b = anyNode, nil
-		all = p.forms(it, g, node)
+		all = p.teamCandidates(it, g, node)
 	}
 	now := p.m.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f, workers, learning := p.formLocked(it, g, node, from, all, now)
+	f, workers, learning := p.bestTeamLocked(it, g, node, from, all, now)
 	g.Size, g.Workers = f.size, NewSet(workers...)
 	if b != nil && !learning {
 		b.place(p.m.Workers[f.first].Node)
@@ -121,8 +121,8 @@ func (p *dm) pushTeam(it *Item, g *Gang, from int) int {
 	for _, w := range workers {
 		tm.begin = max(tm.begin, p.mu.workers[w].end(now))
 	}
-	if tell := p.m.Explain(); tell != nil {
-		p.explainTeamLocked(tell, tm, node, all, learning, now)
+	if explain := p.m.Explain(); explain != nil {
+		p.explainTeamLocked(explain, tm, node, all, learning, now)
 	}
 	for _, w := range workers {
 		x := &p.mu.workers[w]
@@ -132,26 +132,26 @@ func (p *dm) pushTeam(it *Item, g *Gang, from int) int {
 		}
 		x.add(it.front(), e, now)
 		if p.mu.idle[w] { // which means that it has nothing
-			p.mu.idle[w], x.waits = false, true
+			p.mu.idle[w], x.blockedByTeam = false, true
 		}
 	}
 	p.n.Add(1)
 	return p.wakeTeamLocked(tm, from)
 }
 
-// formLocked chooses the form with the lowest cost, the smallest of those that cost the
-// same, and its workers. While some form is not known, it takes one of those, each in its
+// bestTeamLocked chooses the candidate with the lowest cost, the smallest of those that cost the
+// same, and its workers. While some candidate is not known, it takes one of those, each in its
 // turn, and the workers with the least to do.
-func (p *dm) formLocked(it *Item, g *Gang, node, from int, all []form, now float64) (best *form, workers []int, learning bool) {
-	var unknown []*form
+func (p *dm) bestTeamLocked(it *Item, g *Gang, node, from int, all []teamCandidate, now float64) (best *teamCandidate, workers []int, learning bool) {
+	var unknown []*teamCandidate
 	for i := range all {
 		if !all[i].known {
 			unknown = append(unknown, &all[i])
 		}
 	}
 	if len(unknown) > 0 {
-		best = unknown[p.mu.turn%len(unknown)]
-		p.mu.turn++
+		best = unknown[p.mu.nextUnknown%len(unknown)]
+		p.mu.nextUnknown++
 		return best, p.nextLocked(it, node, best.class, from, true, now)[:best.size], true
 	}
 	lowest := 0.0
@@ -170,7 +170,7 @@ func (p *dm) formLocked(it *Item, g *Gang, node, from int, all []form, now float
 }
 
 // costLocked is the cost of f on the first of the workers in next.
-func (p *dm) costLocked(f *form, next []int, now float64) float64 {
+func (p *dm) costLocked(f *teamCandidate, next []int, now float64) float64 {
 	return p.alpha*(p.mu.workers[next[f.size-1]].end(now)-now+f.length) + p.beta*f.transfer + p.gamma*f.energy
 }
 
@@ -204,7 +204,7 @@ func (p *dm) wakeTeamLocked(tm *team, from int) int {
 		case x.queue.first().team != tm:
 		case v == from:
 			return Nobody
-		case !x.busy && (next < 0 || x.waits):
+		case !x.busy && (next < 0 || x.blockedByTeam):
 			next = v
 		}
 	}
@@ -229,7 +229,7 @@ func (p *dm) fits(tm *team, w int) bool {
 // one.
 func (p *dm) sparesLocked(w int, tm *team) bool {
 	x := &p.mu.workers[w]
-	return (p.mu.idle[w] || x.waits) && p.fits(tm, w) && !slices.Contains(tm.workers, w)
+	return (p.mu.idle[w] || x.blockedByTeam) && p.fits(tm, w) && !slices.Contains(tm.workers, w)
 }
 
 // blockedLocked lists the workers of the team, w apart, that cannot start it now: busy ones, and
@@ -266,7 +266,7 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 	for _, v := range tm.workers {
 		x := &p.mu.workers[v]
 		if x.queue.first().team == tm {
-			x.wait, x.waits = 0, false
+			x.teamDelay, x.blockedByTeam = 0, false
 		}
 		e := x.queue.remove(x.queue.where(tm))
 		x.shorten(&e)
@@ -275,7 +275,7 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 	workers := slices.DeleteFunc(slices.Clone(tm.workers), func(v int) bool { return slices.Contains(blocked, v) })
 	for _, v := range blocked {
 		switch x := &p.mu.workers[v]; {
-		case x.busy || x.waits:
+		case x.busy || x.blockedByTeam:
 		case x.queue.n > 0:
 			p.m.Wake(v)
 		default:
@@ -286,9 +286,9 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 	tm.gang.Workers = NewSet(tm.workers...)
 	for _, v := range tm.workers {
 		x := &p.mu.workers[v]
-		x.busy, x.runs, x.start, x.team, x.wait, x.waits, p.mu.idle[v] = true, length, now+length, tm, 0, false, false
+		x.busy, x.runs, x.start, x.team, x.teamDelay, x.blockedByTeam, p.mu.idle[v] = true, length, now+length, tm, 0, false, false
 	}
-	p.mu.workers[w].leads = tm
+	p.mu.workers[w].leading = tm
 	p.n.Add(-1)
 	return true
 }
@@ -297,8 +297,8 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 // nothing, as it waits for others.
 func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
 	x := &p.mu.workers[w]
-	if tm := x.leads; tm != nil {
-		if x.leads = nil; !tm.started && len(tm.workers) > 1 { // the others were not joined: they sleep beside what they have
+	if tm := x.leading; tm != nil {
+		if x.leading = nil; !tm.started && len(tm.workers) > 1 { // the others were not joined: they sleep beside what they have
 			x.team = nil
 			for _, v := range tm.workers {
 				if y := &p.mu.workers[v]; y.team == tm {
@@ -308,7 +308,7 @@ func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
 			}
 		}
 	}
-	x.team, x.wait, x.waits = nil, 0, false
+	x.team, x.teamDelay, x.blockedByTeam = nil, 0, false
 	first := x.queue.first()
 	if first == nil || first.team == nil {
 		return nil, false
@@ -319,16 +319,16 @@ func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
 	}
 	for v := range p.mu.workers { // with w, others may be enough for theirs
 		y := &p.mu.workers[v]
-		if first := y.queue.first(); y.waits && first != nil && first.team != nil && p.fits(first.team, w) {
+		if first := y.queue.first(); y.blockedByTeam && first != nil && first.team != nil && p.fits(first.team, w) {
 			if tm := first.team; p.startLocked(tm, w, now) {
 				return tm.it, true
 			}
 		}
 	}
-	x.waits = true
-	x.wait = max(0, tm.begin-now)
-	x.length += x.wait - first.transfer
-	first.transfer = x.wait
+	x.blockedByTeam = true
+	x.teamDelay = max(0, tm.begin-now)
+	x.length += x.teamDelay - first.transfer
+	first.transfer = x.teamDelay
 	return nil, true
 }
 
@@ -376,7 +376,7 @@ func (p *dm) stealFromLocked(u, v int, now float64) (entry, bool) {
 }
 
 // explainTeamLocked reports to Machine.Explain why the item has the workers of tm.
-func (p *dm) explainTeamLocked(tell func(*Item, *Choice), tm *team, node int, all []form, learning bool, now float64) {
+func (p *dm) explainTeamLocked(explain func(*Item, *Choice), tm *team, node int, all []teamCandidate, learning bool, now float64) {
 	c := &Choice{Worker: tm.workers[len(tm.workers)-1], Workers: tm.workers, Learning: learning}
 	for i := range all {
 		f := &all[i]
@@ -388,5 +388,5 @@ func (p *dm) explainTeamLocked(tell func(*Item, *Choice), tm *team, node int, al
 		c.Terms = append(c.Terms, Term{Worker: w, Size: f.size, Free: p.mu.workers[w].end(now) - now, Length: f.length, Known: f.known,
 			Transfer: f.transfer, Energy: f.energy, Cost: p.costLocked(f, next, now)})
 	}
-	tell(tm.it, c)
+	explain(tm.it, c)
 }
