@@ -260,6 +260,9 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		jo.Weight = int(1 + p.seed%3)
 		stop = rival(rt)
 	}
+	if p.seed%5 == 3 && p.loses == 0 {
+		jo.MaxWorkers = int(1 + p.seed/5%3)
+	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), jo),
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, where: map[int64]int{},
 		copies: map[*step]*Task{}, home: map[int][]int{}, spots: map[any]spot{}, refused: map[*step]bool{}}
