@@ -392,8 +392,8 @@ func (w *worker) assemble(t *task) {
 	q := &rt.gangs
 	rt.waiting.prompt.Add(1) // workers look after each task
 	defer rt.waiting.prompt.Add(-1)
-	q.open.Add(1)
 	q.mu.Lock()
+	q.open.Add(1)
 	queued := q.enterLocked(g, w, false)
 	for len(g.members) < g.size {
 		before, keep := g, rt.laneOf(t.job)
