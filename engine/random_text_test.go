@@ -48,7 +48,6 @@ type optionsText struct {
 	Device                                             int64  `json:",omitempty"` // bytes of its memory
 	Units                                              int    `json:",omitempty"` // 0: there is no device
 	Frail                                              int    `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
-	NUMA                                               bool   `json:",omitempty"` // they are NUMA nodes
 	Loses                                              uint64 `json:",omitempty"` // see program
 }
 
@@ -142,7 +141,6 @@ func (c randomCase) encode() []byte {
 		if _, ok := d.(*frail); ok {
 			x.Frail++
 		}
-		x.NUMA = x.NUMA || isNUMA(d)
 	}
 	line(lineText{Options: x})
 	for _, d := range c.data {
@@ -192,10 +190,7 @@ func decode(text []byte) (c randomCase, err error) {
 			if o.Limited {
 				c.options.RAM = aQuarter
 			}
-			switch {
-			case o.NUMA:
-				c.options.Devices = sockets(o.Device, o.Units, 0)
-			case o.Units > 0:
+			if o.Units > 0 {
 				c.options.Devices = devices(o.Device, o.Units, o.Frail, 0)
 			}
 		case l.Datum != nil:

@@ -53,11 +53,9 @@ type groupKey struct {
 	arch    string
 	impl    int
 	variant string
-	workers int
 }
 
-// group is what is known of one variant of an implementation on one architecture, with one number
-// of workers.
+// group is what is known of one variant of an implementation on one architecture.
 type group struct {
 	groupKey
 	cells map[Footprint]*cell
@@ -96,7 +94,7 @@ func (t *Table) load() {
 	}
 	f.suit(t.model)
 	for _, fg := range f.Groups {
-		g := t.groupLocked(groupKey{fg.Arch, fg.Impl, fg.Variant, fg.Workers})
+		g := t.groupLocked(groupKey{fg.Arch, fg.Impl, fg.Variant})
 		for _, e := range fg.Entries {
 			g.cells[e.Footprint] = &cell{Sized: *e}
 			g.total += e.Samples()
@@ -111,7 +109,7 @@ func (t *Table) kept() bool { return t.book.store != nil && t.key.Codelet != "" 
 // findLocked returns the group of k, nil when there is none.
 func (t *Table) findLocked(k groupKey) *group {
 	for _, g := range t.mu.groups {
-		if g.groupKey == k {
+		if g.impl == k.impl && g.arch == k.arch && g.variant == k.variant {
 			return g
 		}
 	}
@@ -140,7 +138,7 @@ func (t *Table) Estimate(c *Call) Estimate {
 	params := m.params(c)
 	size := m.size(c)
 	fp := m.footprint(c, size, params)
-	k := groupKey{c.Arch, c.Impl, c.Variant, c.Workers}
+	k := groupKey{c.Arch, c.Impl, c.Variant}
 
 	t.mu.RLock()
 	g := t.findLocked(k)
@@ -279,7 +277,7 @@ func (t *Table) save() error {
 	m := t.model
 	delta := &File{Key: t.key}
 	for _, g := range t.mu.groups {
-		d := delta.group(g.groupKey)
+		d := delta.group(g.arch, g.impl, g.variant)
 		for _, c := range g.cells {
 			if c.added.Samples() > 0 {
 				s := c.Sized

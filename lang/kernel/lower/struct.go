@@ -119,12 +119,9 @@ func (l *lowerer) assignStruct(s *syntax.Assign, at *syntax.Index, en *entry) *i
 	for k := range f.Arrays {
 		operand := l.fieldEntry(en, k).operand
 		v := &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[operand].Elem, Operand: l.fieldEntry(source, k).operand, X: of, Pos: s.Value.Range()}
-		switch {
-		case v.Type.IsComplex():
+		if v.Type.IsComplex() {
 			v = l.loaded(v)
-		case v.Type == ir.Bool: // any byte but 0 is true, and 1 is stored
-			v = packedBool(l.loaded(v))
-		default:
+		} else {
 			v.Type = v.Type.Stored()
 		}
 		st := &ir.Stmt{Kind: ir.StoreStmt, Operand: operand, Index: to, Value: v, Update: "=", Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
