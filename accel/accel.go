@@ -3,7 +3,7 @@
 //
 // A [Device] has a [Memory] and makes [Stream] values, on which copies and kernels begin
 // in order; an [Event] is a moment in one. A [Driver] finds the devices of one kind.
-// Packages below implement that: cpu (this process and main memory), sim (machines that
+// Packages below implement that: cpu (this process and main memory), numa (the other NUMA nodes), sim (machines that
 // do not exist), disk (memory in a file), opencl, cuda. Package all is the table of those
 // that look for hardware, and bus measures the links between memories. A program gives
 // devices to engine.Options and hardly ever calls them itself.
@@ -103,6 +103,26 @@ type Device interface {
 	// Close gives up what the device holds. Its streams are closed and nothing
 	// uses its memory. A second call does nothing.
 	Close() error
+}
+
+// CPUs is a Device that may be a NUMA node: its units are processors of the machine, whose
+// kernels are those of CPU workers, and its memory is near them. A node without processors has 0 units.
+type CPUs interface {
+	Device
+	// NUMA returns the number by which the operating system knows the node; false: the
+	// device is none.
+	NUMA() (number int, ok bool)
+	// Processors returns the numbers of its processors; empty: none is known. The thread of worker i of
+	// the device is bound to Processors[i % len(Processors)].
+	Processors() []int
+}
+
+// AsNUMA returns d as a NUMA node; false: it is none.
+func AsNUMA(d Device) (n CPUs, ok bool) {
+	if n, ok = d.(CPUs); ok {
+		_, ok = n.NUMA()
+	}
+	return n, ok
 }
 
 // Driver finds the devices of one kind.

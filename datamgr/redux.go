@@ -122,7 +122,7 @@ func (sub Submission) CloseGroup(h *Handle) {
 	}
 }
 
-// Making is a reduction or an initialisation that was submitted and has not ended.
+// Making is a reduction, an initialisation or a conversion that was submitted and has not ended.
 type Making struct {
 	d       *Datum
 	waiters []*Waiter // unordered accesses that were submitted after it; guarded by d.mu
@@ -151,9 +151,10 @@ func (m *Making) End(c *Completer) {
 	}
 }
 
-// AwaitMaking makes w, which is armed and uses h without order, wait for the reductions
-// and initialisations of its datum that were submitted before, and returns how many there
-// are. Otherwise their result would overwrite that of w.
+// AwaitMaking makes w, which is armed, wait for the reductions, initialisations and
+// conversions of h's datum that were submitted before, and returns how many there are. It is
+// for uses that the order does not put behind them: those without order, whose result would be
+// overwritten, and those that read what a conversion reads.
 func (h Managed) AwaitMaking(_ Submission, w *Waiter) int32 {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()

@@ -173,7 +173,11 @@ func (j *Job) request(a *Access) error {
 		if open != nil && (j.opt.Deterministic || !sub.Busy(open, nil, 0)) {
 			rt.closeGroups(sub, j, ops, t)
 		}
-		if open != nil || !ops[0].Unordered && !sub.Free(ops) {
+		busy := open != nil || !ops[0].Unordered && !sub.Free(ops)
+		if !busy && mode.Reads() && conversionFailure(h) == nil {
+			busy = rt.submitConversion(sub, t, h) // a later call finds the value converted
+		}
+		if busy {
 			rt.unused(sub, t)
 			return ErrBusy
 		}
@@ -189,7 +193,7 @@ func (j *Job) request(a *Access) error {
 	opt := datamgr.MergeOptions{NoValueYet: a.opt.Partial, Hold: a.hold}
 	switch {
 	case a.opt.OrderOnly:
-		rt.comeHome(sub, t, h)
+		a.convertBefore(sub, t)
 		if _, bad := sub.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
 			a.lacks = problem(ops, bad)
 		}
@@ -198,7 +202,7 @@ func (j *Job) request(a *Access) error {
 		a.none, _ = sub.NoValueIn(h)
 	default:
 		rt.initialise(sub, j, ops, t)
-		rt.comeHome(sub, t, h)
+		a.convertBefore(sub, t)
 	}
 	ready, err := rt.insertInternal(sub, t, opt)
 	if ready {
@@ -209,6 +213,14 @@ func (j *Job) request(a *Access) error {
 		j.callbacks.Add(1)
 	}
 	return err
+}
+
+// convertBefore submits the conversion to the layout of main memory that t, which gets its place in the order, needs. One that
+// must not wait had it before, or shows why it failed.
+func (a *Access) convertBefore(sub datamgr.Submission, t *task) {
+	if !a.try {
+		a.job.rt.submitConversion(sub, t, t.operands()[0].Handle)
+	}
 }
 
 // Granting an access that the program asked for, or refusing it.
@@ -299,7 +311,7 @@ func (h *releaser) grantAside(t *task) {
 
 // fault returns why data of t has lost its value.
 func (a *Access) fault(t *task) error {
-	if f := lacksMain(a.h); f != nil && t.operands()[0].Mode.Reads() {
+	if f := conversionFailure(t.operands()[0].Handle); f != nil && t.operands()[0].Mode.Reads() {
 		return &FailedDataError{Operand: 0, Handle: a.h, Task: f.err()}
 	}
 	if i, v := datamgr.Fault(t.operands()); i >= 0 {

@@ -228,17 +228,14 @@ func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 	if c.Traits != nil {
 		tr = *c.Traits
 	}
-	sp.size = sp.Size
+	sp.size, sp.choice = sp.Size, sched.Gang{}
+	have, usual := 0, 0
 	if tr.Parallel != Single {
-		s.Workers = rt.onOneNode(s.Workers)
-	}
-	have := len(rt.workers)
-	if s.Workers != nil {
-		seen := map[int]bool{}
-		for _, w := range s.Workers {
-			seen[w] = true
+		most := tr.MaxWorkers
+		if m := j.opt.MaxWorkers; m > 0 && (most == 0 || m < most) {
+			most = m
 		}
-		have = len(seen)
+		have, usual = rt.gangWorkers(s, sp.Size, most)
 	}
 	fail := func(max int, format string, args ...any) error {
 		return &SizeError{Size: sp.Size, Max: max, Message: fmt.Sprintf("a task of %s on %d workers: ", c.Name, sp.Size) + fmt.Sprintf(format, args...)}
@@ -266,30 +263,64 @@ func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 		return fail(have, "it may run on %d; ask for fewer, or 0 for as many as there are", have)
 	}
 	if sp.size == 0 {
-		if sp.size = have; tr.MaxWorkers > 0 {
-			sp.size = min(have, tr.MaxWorkers)
+		if sp.size = usual; tr.MaxWorkers > 0 {
+			sp.size = min(usual, tr.MaxWorkers)
 		}
 		if j.opt.MaxWorkers > 0 {
 			sp.size = min(sp.size, j.opt.MaxWorkers)
 		}
 	}
+	sp.choice = sched.Gang{Least: 1, Most: sp.size}
+	if j.opt.Deterministic { // ranks divide the work, and sums may depend on that
+		sp.choice.Least = sp.size
+	}
 	return nil
 }
 
-// onOneNode takes the workers out of ws, nil for all, that are not on the node of
-// the first: kernels of a parallel task share memory.
-func (rt *Runtime) onOneNode(ws []int) []int {
-	if rt.devices == nil {
-		return ws
-	}
+// gangWorkers removes from s.Workers, nil for all, the workers that cannot be in the gang of s, and
+// returns how many workers the gang can have, and how many it gets if size is 0. Its size is size, or
+// that of the first node if size is 0, and most at most. The members of a gang share memory: they are on
+// the node of the first worker. If that worker is a CPU, they may be on any NUMA node that has
+// enough of them. So a task that cannot use all workers of one node may still have its size on
+// others.
+func (rt *Runtime) gangWorkers(s *TaskSpec, size, most int) (have, usual int) {
+	ws := s.Workers
 	if ws == nil {
 		for w := range rt.workers {
 			ws = append(ws, w)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(ws), func(w int) bool {
-		return w >= 0 && w < len(rt.workers) && ws[0] >= 0 && ws[0] < len(rt.workers) && rt.workers[w].node != rt.workers[ws[0]].node
+	if len(ws) == 0 || slices.ContainsFunc(ws, func(w int) bool { return w < 0 || w >= len(rt.workers) }) {
+		return len(ws), len(ws) // an error, which is not ours
+	}
+	if pinned(s) {
+		near := slices.DeleteFunc(slices.Clone(ws), func(w int) bool { return !rt.workers[w].takes(s) })
+		if len(near) > 0 {
+			ws = near
+		}
+	}
+	first := rt.workers[ws[0]]
+	on, seen := map[int]int{}, map[int]bool{}
+	alike := slices.DeleteFunc(slices.Clone(ws), func(w int) bool {
+		x := rt.workers[w]
+		if seen[w] || x.kind != first.kind || x.kind != cpuArch && x.node != first.node {
+			return true
+		}
+		seen[w], on[x.node] = true, on[x.node]+1
+		have = max(have, on[x.node])
+		return false
 	})
+	usual = on[first.node]
+	if size <= 0 {
+		size = usual
+	}
+	if size = min(size, have); most > 0 {
+		size = min(size, most)
+	}
+	if rt.devices != nil {
+		s.Workers = slices.DeleteFunc(alike, func(w int) bool { return on[rt.workers[w].node] < size })
+	}
+	return have, usual
 }
 
 // mayBePlain reports whether a task that the program forgets is plain if its operands are.
@@ -564,7 +595,7 @@ func (w *worker) takes(s *TaskSpec) bool {
 	for i := range s.Operands {
 		switch n, ok := s.Operands[i].Pin.Node(); {
 		case isObjectHandle(s.Operands[i].Handle):
-			if w.node != 0 || w.arch != cpuArch || n > 0 {
+			if w.kind != cpuArch || n > 0 { // CPUs of all NUMA nodes can follow its pointers
 				return false
 			}
 		case !ok || n == w.node:

@@ -51,6 +51,9 @@ type Codelet struct {
 	// (Runtime.SetFormats): they ask TaskContext.Format which one it is. Other operands have
 	// the layout of main memory on devices, too.
 	Formats []int
+	// FormatTypes declares the operands of Formats in their other layouts, as Types does in main memory, where these
+	// differ; nil: Types holds for both.
+	FormatTypes *Types
 	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.
@@ -483,7 +486,8 @@ func label(i int, name string) string {
 // structures there, say, and a structure of arrays on GPUs. See Runtime.SetFormats.
 type Format struct {
 	Name string // in messages, traces and TaskContext.Format
-	// On lists kinds of devices, by accel.Device.Name or Arch; "gpu" stands for all devices.
+	// On lists kinds of devices, by accel.Device.Name or Arch; "gpu" stands for all devices. NUMA nodes
+	// are CPUs, which have the layout of the registration.
 	On []string
 	// Kind, Elem and Dims are as in DataSpec: what kernels for these devices are given. With Kind 0
 	// all three are those of the data.

@@ -36,6 +36,12 @@ func (w *worker) convert(t *task, fs *formats, to int) error {
 	for {
 		fs.mu.Lock()
 		for fs.mu.busy {
+			if len(w.queued) > 0 { // what converts may wait for memory that they have
+				fs.mu.Unlock()
+				w.drainQueue()
+				fs.mu.Lock()
+				continue
+			}
 			fs.wake.Wait()
 		}
 		fs.lossLocked()
@@ -141,6 +147,7 @@ func (rt *Runtime) newConversion(sub datamgr.Submission, t *task, c *Codelet, op
 // prepareConversion brings the operands of the conversion u to a node.
 func (w *worker) prepareConversion(u *task, node int) error {
 	x := u.x
+	x.node = node
 	if err := x.place.Prepare(node, u.operands()); err != nil {
 		return err
 	}

@@ -97,6 +97,7 @@
 //
 // A device (Options.Devices) has workers behind those of the CPUs, and usually a memory
 // of its own. Before a kernel runs its operands are copied to the memory of its worker.
+// NUMA nodes are devices with CPU workers (Options.NUMA).
 // Internal tasks, such as reductions, run on CPU workers in main memory, where the
 // program sees data, too. In a runtime with devices every task checks where its data is;
 // without devices, none does.

@@ -357,6 +357,28 @@ func (e *NoNodeError) Error() string {
 	return fmt.Sprintf("there is no memory node %d; there is %s", e.Node, strings.Join(names, ", "))
 }
 
+// NoNUMAError says that there is no such NUMA node.
+type NoNUMAError struct {
+	Number int   // that the operating system gives to a node, if Node is below 0
+	Node   int   // the memory node asked about, else below 0
+	Have   []int // the numbers of the first memory nodes; nil: main memory is one node
+}
+
+func (e *NoNUMAError) Error() string {
+	what := fmt.Sprintf("memory node %d is no NUMA node", e.Node)
+	if e.Node < 0 {
+		what = fmt.Sprintf("there is no memory node for NUMA node %d", e.Number)
+	}
+	if e.Have == nil {
+		return what + ": main memory is one node; Options.NUMA makes one of each NUMA node"
+	}
+	var names []string
+	for i, k := range e.Have {
+		names = append(names, fmt.Sprintf("%d (NUMA node %d)", i, k))
+	}
+	return what + "; there is " + strings.Join(names, ", ")
+}
+
 // NoWorkerError says that a task is restricted to workers that do not exist.
 type NoWorkerError struct {
 	Workers    []int // nil: all

@@ -63,7 +63,7 @@ func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dep
 		parent = sp.parent.owner.id
 	}
 	e := &Event{After: afterIDs(after), Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.eventOperands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, task: t}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.eventOperands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, Workers: t.members(), task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
@@ -202,6 +202,9 @@ type Event struct {
 	Internal string   // "", or "reduce", "init", "duplicate", "acquire", "invalidate", "unregister", "gather", "convert"
 	Name     string
 	Worker   int // TaskStarted and later; -1: none
+	// Workers are all workers of a parallel task, Worker first, from TaskStarted on; nil:
+	// Worker alone, which has all ranks in a Sequential runtime.
+	Workers  []int
 	Operands []Operand
 	Origin   Origin
 	Parent   int64   // the task in whose Subgraph it is; 0: none

@@ -1,13 +1,12 @@
 package engine
 
-// Layouts of data: in which ones the value of data is that has a layout of its own on some devices.
+// Data can have a layout of its own on some devices. formats records in which layouts its current value is valid.
 //
-// The program registers data in the layout of main memory. SetFormats (multiformat.go) gives it more layouts. Each
-// is data of its own behind the first one: without a place in the order, moved, evicted
-// and lost as other data is. formats says in which layouts the current value is. A
-// worker chooses the layout of each operand when it runs a task, and first converts what the task
-// reads if the value is not in that layout yet (convert.go); all that wait for the same conversion wait for one
-// worker. A task that writes leaves the value in its layout only, once it has succeeded.
+// The program registers data in the layout of main memory, and SetFormats (multiformat.go) gives it more. Each further
+// layout is a datum of its own, which tasks do not name; the order of the first datum covers it. It is moved, evicted and
+// lost as other data is. A worker chooses the layout of each operand when it runs a task, and first converts what the task
+// reads if the value is not valid in that layout yet (convert.go). One worker converts, and others that need the same
+// value wait for it. A task that writes leaves the value valid in its layout only, once it has succeeded.
 //
 // The value is back in the layout of main memory before the program sees it: a task of the engine
 // converts it before an acquire, the end of the data, a gathering or the copy of a duplicate.
@@ -20,18 +19,18 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// side is a Format of some data, in a runtime that has devices for it.
-type side struct {
+// deviceLayout is a Format of some data, in a runtime that has devices for it.
+type deviceLayout struct {
 	Format
 	h *datamgr.Handle
 }
 
 // formats are the layouts of some data.
 type formats struct {
-	h     *datamgr.Handle
-	given []Format       // by the program
-	all   []side         // those that devices here use; layout i is all[i-1], and layout 0 that of main memory
-	kinds map[string]int // layouts, by the kinds of workers
+	h        *datamgr.Handle
+	declared []Format       // by the program
+	inUse    []deviceLayout // those that devices here use; layout i is inUse[i-1], and layout 0 that of main memory
+	kinds    map[string]int // layouts, by the kinds of workers
 
 	planned uint64 // as valid, after all that was submitted; in plans, guarded by the submission lock
 
@@ -46,7 +45,7 @@ type formats struct {
 
 // formatsOf returns the layouts of h if it has more than one here, else nil.
 func formatsOf(h *datamgr.Handle) *formats {
-	if fs, _ := managed(h).Formats().(*formats); fs != nil && len(fs.all) > 0 {
+	if fs, _ := managed(h).Formats().(*formats); fs != nil && len(fs.inUse) > 0 {
 		return fs
 	}
 	return nil
@@ -65,12 +64,12 @@ func (fs *formats) handle(i int) *datamgr.Handle {
 	if i == 0 {
 		return fs.h
 	}
-	return fs.all[i-1].h
+	return fs.inUse[i-1].h
 }
 
-// layoutOf returns the layout that h is.
-func (fs *formats) layoutOf(h *datamgr.Handle) int {
-	return 1 + slices.IndexFunc(fs.all, func(f side) bool { return f.h == h })
+// index returns the number of the layout that h is.
+func (fs *formats) index(h *datamgr.Handle) int {
+	return 1 + slices.IndexFunc(fs.inUse, func(f deviceLayout) bool { return f.h == h })
 }
 
 // pair is the operands of a conversion.
@@ -81,9 +80,9 @@ func (fs *formats) pair(from, to int) []Operand {
 // conversion returns the codelet that converts, and the name of what it makes.
 func (fs *formats) conversion(from, to int) (c *Codelet, name string) {
 	if to == 0 {
-		return fs.all[from-1].From, ""
+		return fs.inUse[from-1].From, ""
 	}
-	return fs.all[to-1].To, fs.all[to-1].Name
+	return fs.inUse[to-1].To, fs.inUse[to-1].Name
 }
 
 // placedOn returns the operands of a task of c as w has them; nil: as they are.
@@ -103,7 +102,7 @@ func (rt *Runtime) placedOn(w *worker, c *Codelet, ops []Operand) (placed []Oper
 	return placed
 }
 
-// convertsThere reports whether w runs c, which makes a layout of its device, on the device.
+// convertsThere reports whether w can run the conversion c on its device.
 func (rt *Runtime) convertsThere(w *worker, c *Codelet, ops []Operand) bool {
 	return w.node > 0 && len(c.impls(w.arch)) > 0 && rt.reg.Fits(ops, w.node)
 }
@@ -113,7 +112,7 @@ func (t *task) wroteFormats() {
 	ops, placed := t.operands(), t.placedOperands()
 	for i := range ops {
 		if fs := formatsOf(ops[i].Handle); fs != nil && ops[i].Mode.Writes() {
-			fs.wrote(fs.layoutOf(placed[i].Handle))
+			fs.wrote(fs.index(placed[i].Handle))
 		}
 	}
 }
@@ -124,7 +123,7 @@ func (fs *formats) wrote(i int) {
 	fs.mu.valid = 1 << i
 	fs.mu.failed = nil
 	fs.mu.Unlock()
-	for k := range len(fs.all) + 1 {
+	for k := range len(fs.inUse) + 1 {
 		if k != i {
 			managed(fs.handle(k)).Drop()
 		}
@@ -142,9 +141,9 @@ func spoilFormats(ops []Operand) {
 	}
 }
 
-// mayRestart prepares the operands of t, which was begun on a device that failed, for Placement.Restore: a
+// operandsToRestore prepares the operands of t, which was begun on a device that failed, for Placement.Restore: a
 // layout whose value other layouts have need not be restored.
-func (t *task) mayRestart() []Operand {
+func (t *task) operandsToRestore() []Operand {
 	ops := t.operands()
 	if t.x.placed == nil {
 		return ops
@@ -155,7 +154,7 @@ func (t *task) mayRestart() []Operand {
 		if fs == nil || !ops[i].Mode.Writes() {
 			continue
 		}
-		bit := uint64(1) << fs.layoutOf(placed[i].Handle)
+		bit := uint64(1) << fs.index(placed[i].Handle)
 		fs.mu.Lock()
 		if fs.mu.valid&^bit != 0 {
 			fs.mu.valid &^= bit
@@ -170,7 +169,7 @@ func (t *task) mayRestart() []Operand {
 func (fs *formats) lossLocked() {
 	var why any
 	had := fs.mu.valid
-	for i := range len(fs.all) + 1 {
+	for i := range len(fs.inUse) + 1 {
 		if had&(1<<i) != 0 {
 			if _, v := datamgr.Fault([]Operand{{Handle: fs.handle(i), Mode: iface.R}}); v != nil {
 				fs.mu.valid &^= 1 << i
@@ -206,9 +205,9 @@ func (fs *formats) isMain() bool {
 	return fs.mu.valid&1 != 0
 }
 
-// lacksMain returns why the value of h is not in the layout of main memory after the conversion that came before
+// conversionFailure returns why the value of h is not in the layout of main memory after the conversion that came before
 // an access, or nil if it is.
-func lacksMain(h *datamgr.Handle) *failure {
+func conversionFailure(h *datamgr.Handle) *failure {
 	fs := formatsOf(h)
 	if fs == nil {
 		return nil
@@ -221,28 +220,28 @@ func lacksMain(h *datamgr.Handle) *failure {
 	return fs.mu.failed
 }
 
-// wroteMain says that the program, or the engine, has h for itself, and its value, if any, is in main memory.
+// wroteMain records that only the layout of main memory of h is valid: the caller has h for itself.
 func wroteMain(h *datamgr.Handle) {
 	if fs := formatsOf(h); fs != nil {
 		fs.wrote(0)
 	}
 }
 
-// freeFormats gives the memory of the other layouts of h back, which ends.
+// freeFormats frees the memory of the other layouts of h, which was unregistered.
 func freeFormats(h *datamgr.Handle) {
 	if fs := formatsOf(h); fs != nil {
-		for i := range fs.all {
-			managed(fs.all[i].h).Free()
+		for i := range fs.inUse {
+			managed(fs.inUse[i].h).Free()
 		}
 	}
 }
 
-// sides returns the data that has the value of h on nodes: h itself, and that of its other layouts.
-func sides(h *datamgr.Handle) []*datamgr.Handle {
+// allLayouts returns the data that has the value of h on nodes: h itself, and that of its other layouts.
+func allLayouts(h *datamgr.Handle) []*datamgr.Handle {
 	all := []*datamgr.Handle{h}
 	if fs := formatsOf(h); fs != nil {
-		for i := range fs.all {
-			all = append(all, fs.all[i].h)
+		for i := range fs.inUse {
+			all = append(all, fs.inUse[i].h)
 		}
 	}
 	return all

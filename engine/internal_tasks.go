@@ -23,6 +23,9 @@ func (w *worker) runInternal(t *task) {
 			return
 		}
 	}
+	if t.kind == duplicateTask {
+		t.settleLoss()
+	}
 	if t.kind == reduceTask || t.kind == duplicateTask {
 		if _, v := datamgr.Fault(ops); v != nil {
 			if t.kind == reduceTask {
@@ -178,7 +181,7 @@ func (h *releaser) runLight(t *task) {
 // for Failures. Values lost by a task were recorded when the task failed.
 func (t *task) bringHome() {
 	err := managed(t.x.h).BringHome()
-	if f := lacksMain(t.x.h); f != nil && err == nil {
+	if f := conversionFailure(t.x.h); f != nil && err == nil {
 		err = f.cause
 	}
 	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {

@@ -277,7 +277,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 			rt.closeGroups(sub, j, t.operands(), t)
 		}
 		if k == unregisterTask && h.Home() {
-			rt.comeHome(sub, t, h)
+			rt.submitConversion(sub, t, h)
 		}
 		var ready bool
 		if ready, err = rt.insertInternal(sub, t, opt); ready && k.light() {

@@ -93,6 +93,9 @@ func (c *TaskContext) Node(i int) int {
 	if n, ok := c.t.operands()[i].Pin.Node(); ok {
 		return n
 	}
+	if c.t.kind == convertTask {
+		return c.t.x.node
+	}
 	return c.w.node
 }
 
@@ -106,9 +109,9 @@ func (c *TaskContext) Format(i int) string {
 	if fs == nil || c.t.kind == convertTask {
 		return ""
 	}
-	for k := range fs.all {
-		if fs.all[k].h == h {
-			return fs.all[k].Name
+	for k := range fs.inUse {
+		if fs.inUse[k].h == h {
+			return fs.inUse[k].Name
 		}
 	}
 	return ""

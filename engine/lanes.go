@@ -178,8 +178,15 @@ func (rt *Runtime) pushLane(t *task, from int) int {
 	return w
 }
 
-// fullLocked reports whether l has all the workers that JobOptions.MaxWorkers allows.
-func (l *lane) fullLocked() bool { return l.most > 0 && l.running >= l.most }
+// fullLocked reports whether l may have no more tasks: it has as many workers as
+// JobOptions.MaxWorkers allows, those that its gangs need next included. Otherwise its other
+// tasks might keep a gang waiting for as long as there are any.
+func (l *lane) fullLocked() bool {
+	return l.most > 0 && l.running+max(l.wanted, min(l.later, 1)) >= l.most
+}
+
+// hasRoomLocked reports whether a gang of l may have another worker.
+func (l *lane) hasRoomLocked() bool { return l.most == 0 || l.running < l.most }
 
 // emptyLocked reports whether l has no ready tasks.
 func (l *lane) emptyLocked(s *lanes) bool {
@@ -302,28 +309,61 @@ func (w *worker) mayJoin(j *Job) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return w.lane == l || !l.fullLocked()
+	return w.lane == l || l.hasRoomLocked()
 }
 
-// joinLane counts w, which joins a parallel task, as a worker of l; it reports false if l
-// is full. If keep is not nil, it is the lane of a task that w leads, and w stays a worker
-// of keep, too.
-func (w *worker) joinLane(l, keep *lane) bool {
+// openGang counts what a gang of l that w leads needs, size workers: w, and the others as they
+// come (joinLane). It reports false if another gang of l lacks workers, or l has no room for w.
+// Then w is no worker of l until it tries again, so that gangs that wait keep no workers from
+// each other; later says that it has tried before. It does nothing if l has no limit.
+func (w *worker) openGang(l *lane, size int, later bool) (freed *lane, ok bool) {
 	s := &w.rt.lanes
-	if !s.on.Load() {
-		return true
+	if l.most == 0 {
+		return nil, true
 	}
 	now := time.Since(w.rt.began)
 	s.mu.Lock()
-	if w.lane != l && l.fullLocked() {
-		s.mu.Unlock()
-		return false
+	defer s.mu.Unlock()
+	if l.wanted == 0 && (w.lane == l || l.hasRoomLocked()) {
+		if w.lane != l {
+			freed = s.leaveLocked(w, now)
+			s.enterLocked(w, l, now)
+		}
+		if later {
+			l.later--
+		}
+		l.wanted = size - 1
+		return freed, true
 	}
-	var freed *lane
+	if !later {
+		l.later++
+		freed = s.leaveLocked(w, now)
+	}
+	return freed, false
+}
+
+// joinLane counts w, which joins a parallel task, as a worker of l; it reports false if l
+// has no room. If keep is not nil, it is the lane of a task that w leads, and w stays a worker
+// of keep, too. The lanes in freed, nil for none, were full and may be so no more.
+func (w *worker) joinLane(l, keep *lane) (freed [2]*lane, ok bool) {
+	s := &w.rt.lanes
+	if !s.on.Load() {
+		return freed, true
+	}
+	now := time.Since(w.rt.began)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.lane != l && !l.hasRoomLocked() {
+		return freed, false
+	}
+	if l.fullLocked() {
+		freed[1] = l
+	}
+	l.wanted = max(0, l.wanted-1)
 	switch {
 	case w.lane == l:
 	case keep == nil:
-		freed = s.leaveLocked(w, now)
+		freed[0] = s.leaveLocked(w, now)
 		s.enterLocked(w, l, now)
 	default:
 		if w.lane == nil { // its task began before there were lanes
@@ -332,12 +372,13 @@ func (w *worker) joinLane(l, keep *lane) bool {
 		s.chargeLocked(w, now)
 		s.enterLocked(w, l, now)
 	}
-	s.mu.Unlock()
-	w.rt.wakeSleepers(freed)
-	return true
+	if l.fullLocked() {
+		freed[1] = nil
+	}
+	return freed, true
 }
 
-// backTo undoes joinLane with keep.
+// backTo undoes joinLane with keep; nil: w is a worker of no lane then.
 func (w *worker) backTo(keep *lane) {
 	s := &w.rt.lanes
 	if !s.on.Load() {
@@ -354,27 +395,21 @@ func (w *worker) backTo(keep *lane) {
 	w.rt.wakeFreed(freed, nil)
 }
 
-// wakeSleepers wakes all workers after freed, unless it is nil, has given up a worker:
-// any of them may be one that can run its next task. That is rare.
-func (rt *Runtime) wakeSleepers(freed *lane) {
-	if freed != nil {
-		rt.parking.wakeAll()
-	}
-}
-
-// wakeFreed is wakeSleepers, and wakes leaders of gangs, too. It does nothing if the
-// caller has just taken a task of freed. No lock is held.
+// wakeFreed wakes all workers and leaders of gangs after freed, unless it is nil, has given up
+// a worker: any of them may be one that can run its next task. That is rare. It does nothing if
+// the caller has just taken a task of freed. No lock is held.
 func (rt *Runtime) wakeFreed(freed, taken *lane) {
-	if freed == taken {
+	if freed == nil || freed == taken {
 		return
 	}
-	rt.wakeSleepers(freed)
-	if q := &rt.gangs; freed != nil && q.open.Load() > 0 {
-		q.mu.Lock()
-		q.callLocked(rt)
-		q.cond.Broadcast()
-		q.mu.Unlock()
+	q := &rt.gangs
+	if q.open.Load() == 0 {
+		rt.parking.wakeAll()
+		return
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wakeLocked(rt)
 }
 
 // lookAhead visits the tasks that worker w gets next, lane by lane.

@@ -103,6 +103,7 @@ func (rt *Runtime) call(t *task, impl, w int) *perf.Call {
 		c.Ops = append(c.Ops, t.operands()[i].Handle.Desc())
 	}
 	c.Args, c.Impl, c.Arch, c.Variant = t.arguments(), impl, rt.arch(w), ""
+	c.Workers = t.workers()
 	if v := t.codelet.Variants; v != nil && rt.workers[w].arch == cpuArch {
 		c.Variant = v.name(v.next())
 	}
@@ -117,12 +118,18 @@ func (rt *Runtime) freeCall(c *perf.Call) {
 // modelled predicts the time of t on a worker by its codelet's model, or by the
 // history of such tasks. From the first question on, kernels of t's job are timed.
 func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
+	return rt.modelledWith(t, worker, t.workers())
+}
+
+// modelledWith is modelled for a number of workers; 0: t is not parallel.
+func (rt *Runtime) modelledWith(t *task, worker, size int) perf.Estimate {
 	if rt.openModels() != nil {
 		return perf.Estimate{}
 	}
 	rt.learn(t.job)
 	table := rt.table(t.codelet)
 	c := rt.call(t, 0, worker)
+	c.Workers = size
 	defer rt.freeCall(c)
 	sp := t.special()
 	impls := t.codelet.impls(rt.workers[worker].arch)
@@ -210,7 +217,8 @@ func (e *ModelError) Error() string { return fmt.Sprintf("engine: %v", e.Err) }
 func (e *ModelError) Unwrap() error { return e.Err }
 
 // Expect predicts the time of a task of c on a CPU worker, for operands of these
-// sizes and these arguments. Measurements of the last moments may be missing. The
+// sizes and these arguments; of a parallel codelet on as many workers as it may have of
+// those that the CPU has. Measurements of the last moments may be missing. The
 // error says that the codelet's model makes no sense or that its file cannot be
 // read; then the estimate comes from this run alone.
 func (rt *Runtime) Expect(c *Codelet, ops []iface.Desc, args []iface.Scalar) (perf.Estimate, error) {
@@ -221,7 +229,13 @@ func (rt *Runtime) Expect(c *Codelet, ops []iface.Desc, args []iface.Scalar) (pe
 		return perf.Estimate{}, err
 	}
 	t := rt.table(c)
-	return t.Estimate(&perf.Call{Ops: ops, Args: args, Arch: cpuArch, Variant: c.Variants.name(c.Variants.next())}), t.Err()
+	call := &perf.Call{Ops: ops, Args: args, Arch: cpuArch, Variant: c.Variants.name(c.Variants.next())}
+	if tr := c.Traits; tr != nil && tr.Parallel != Single {
+		if call.Workers = rt.opt.Workers; tr.MaxWorkers > 0 {
+			call.Workers = min(call.Workers, tr.MaxWorkers)
+		}
+	}
+	return t.Estimate(call), t.Err()
 }
 
 // Scheduling: the engine's side of sched.Machine (workers, estimates) and the measured
@@ -285,7 +299,7 @@ func (rt *Runtime) machine() sched.Machine {
 	for k, d := range rt.devices {
 		mem := d.Memory()
 		for range d.Units() {
-			m.Workers = append(m.Workers, sched.Worker{Arch: d.Name(), Node: rt.nodeOf[k], Speed: 1, Memory: mem.Capacity()})
+			m.Workers = append(m.Workers, sched.Worker{Arch: kindOf(d), Node: rt.nodeOf[k], Speed: 1, Memory: mem.Capacity()})
 		}
 	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
@@ -300,8 +314,15 @@ func (rt *Runtime) machine() sched.Machine {
 		}
 		return nil
 	}
+	m.Gang = func(it *sched.Item) *sched.Gang {
+		t := itemTask(it)
+		if sp := t.special(); sp != nil && t.kind == userTask && t.parallel() {
+			return &sp.choice
+		}
+		return nil
+	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
-	m.Wake = rt.parking.wakeAny
+	m.Wake = rt.wake
 	m.Explain = func() func(*sched.Item, *sched.Choice) {
 		if rt.choices.Load() == nil {
 			return nil
@@ -345,7 +366,7 @@ func (rt *Runtime) explainChoice(it *sched.Item, c *sched.Choice) {
 	e := &ChoiceEvent{Job: t.job, ID: t.Order, Choice: *c, Models: make([]perf.Estimate, len(c.Terms))}
 	for i := range c.Terms {
 		if t.kind == userTask {
-			e.Models[i] = rt.modelled(t, c.Terms[i].Worker)
+			e.Models[i] = rt.modelledWith(t, c.Terms[i].Worker, c.Terms[i].Size)
 		}
 	}
 	for _, l := range *ls {
@@ -467,7 +488,7 @@ func (rt *Runtime) bringTime(t *task, w *worker, i int, op *Operand) (seconds fl
 		}
 	}
 	seconds += rt.conversionTime(w, fs, 0, k)
-	if rt.convertsThere(w, fs.all[k-1].To, fs.pair(0, k)) {
+	if rt.convertsThere(w, fs.inUse[k-1].To, fs.pair(0, k)) {
 		if valid&1 == 0 {
 			return seconds + rt.CopyTime(0, node, bytesOf(fs.h))
 		}

@@ -47,12 +47,12 @@ func (rt *Runtime) SetFormats(h *datamgr.Handle, all ...Format) error {
 	case d.Kind == iface.Void || d.Kind == iface.Object:
 		return fail("a value of kind %v has no layout on devices", d.Kind)
 	}
-	fs := &formats{h: h, given: slices.Clone(all), kinds: map[string]int{}, planned: 1}
+	fs := &formats{h: h, declared: slices.Clone(all), kinds: map[string]int{}, planned: 1}
 	fs.wake = sync.NewCond(&fs.mu.Mutex)
 	fs.mu.valid = 1
 	taken := map[string]string{} // kinds of devices to the formats that have them
 	for i := range all {
-		f := &fs.given[i]
+		f := &fs.declared[i]
 		if f.Kind == 0 && f.Elem == iface.NoElem && f.Dims == nil {
 			f.Kind, f.Elem, f.Dims = d.Kind, d.Elem, d.Shape()
 		}
@@ -66,23 +66,23 @@ func (rt *Runtime) SetFormats(h *datamgr.Handle, all ...Format) error {
 			taken[k] = f.Name
 		}
 	}
-	for i := range fs.given {
-		f := &fs.given[i]
-		of := len(fs.all) + 1
+	for i := range fs.declared {
+		f := &fs.declared[i]
+		of := len(fs.inUse) + 1
 		for _, dev := range rt.devices {
-			if f.serves(dev) && fs.kinds[dev.Name()] == 0 {
+			if f.serves(dev) && fs.kinds[dev.Name()] == 0 && !isNUMA(dev) { // its workers are CPU workers
 				fs.kinds[dev.Name()] = of
 				if len(f.To.CPU) == 0 && len(f.To.impls(dev.Arch())) == 0 {
 					return fail("codelet %s, which makes layout %q, has no implementation for %s, and none for the CPU; give it one of the two", f.To.Name, f.Name, dev.Name())
 				}
-				if len(fs.all) < of {
-					fs.all = append(fs.all, side{Format: *f})
+				if len(fs.inUse) < of {
+					fs.inUse = append(fs.inUse, deviceLayout{Format: *f})
 				}
 			}
 		}
 	}
-	for i := range fs.all {
-		f := &fs.all[i]
+	for i := range fs.inUse {
+		f := &fs.inUse[i]
 		s := DataSpec{Kind: f.Kind, Elem: f.Elem, Dims: f.Dims, Name: fmt.Sprintf("%s (%s)", nameOf(h), f.Name)}
 		if f.Kind == iface.Arrays {
 			s.Layout = layoutOf(h)

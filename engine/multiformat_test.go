@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/perf"
 )
 
@@ -712,4 +713,83 @@ func TestMultiformatPlan(t *testing.T) {
 	if p.to.Load()+p.from.Load() != 0 {
 		t.Error("a plan has converted")
 	}
+}
+
+// TestMultiformatTry has a kernel on the only CPU worker ask for a value in the layout of a device: it gets ErrBusy,
+// and the value is converted after it.
+func TestMultiformatTry(t *testing.T) {
+	const n = 10
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<14, 1)})
+	p := newPoints(n)
+	x := got(MakeVector[int64](rt, 2*n))(t)
+	must(t, rt.SetFormats(x.Handle, p.formats...))
+	usesOn(t, j, 1, countPoints, iface.W, x.Handle)
+	must(t, j.Wait(context.Background()))
+	try := func() error {
+		a, err := j.TryAcquire(x.Handle, iface.R)
+		if err == nil {
+			err = a.Release()
+		}
+		return err
+	}
+	must(t, j.Go(func() error {
+		if err := try(); !errors.Is(err, ErrBusy) {
+			return fmt.Errorf("TryAcquire of what is to be converted returned %v, want ErrBusy", err)
+		}
+		return nil
+	}))
+	must(t, j.Wait(context.Background()))
+	enginetest.Eventually(t, "the value is converted", func() bool { return !errors.Is(try(), ErrBusy) })
+	must(t, try())
+	p.want(t, j, 0, 1)
+}
+
+// TestMultiformatDuplicateFails has the program read a duplicate of data whose conversion fails.
+func TestMultiformatDuplicateFails(t *testing.T) {
+	ctx := context.Background()
+	const n = 10
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<14, 1)})
+	p := newPoints(n)
+	p.formats[0].From.CPU[0] = func(*TaskContext) error { return errKernel }
+	x := got(MakeVector[int64](rt, 2*n))(t)
+	must(t, rt.SetFormats(x.Handle, p.formats...))
+	usesOn(t, j, 1, countPoints, iface.W, x.Handle)
+	d := got(j.Duplicate(x.Handle))(t)
+	for _, h := range []*datamgr.Handle{d, x.Handle} {
+		var lost *FailedDataError
+		if a, err := j.Acquire(ctx, h, iface.R); !errors.As(err, &lost) || !errors.Is(err, errKernel) {
+			t.Errorf("Acquire of %s returned %v, %v", describe(h), a, err)
+		}
+	}
+	must(t, j.Wait(ctx))
+	if len(j.Failures()) == 0 {
+		t.Error("the job says nothing of the conversion")
+	}
+}
+
+// TestMultiformatTwice passes data with layouts twice to a task that writes it: where the two could be different memory, that is an error.
+func TestMultiformatTwice(t *testing.T) {
+	const n = 10
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<14, 1)})
+	p := newPoints(n)
+	x := got(MakeVector[int64](rt, 2*n))(t)
+	must(t, rt.SetFormats(x.Handle, p.formats...))
+	for _, c := range []struct {
+		formats []int
+		bad     bool
+	}{{nil, false}, {[]int{0}, true}, {[]int{1}, true}, {[]int{0, 1}, false}} {
+		k := kernel("twice", func(c *TaskContext) error {
+			for i := range c.Buffer(0).Len() {
+				flat(c.Buffer(0))[i] = int64(i)
+			}
+			return nil
+		})
+		k.Formats = c.formats
+		err := j.Submit(&TaskSpec{Codelet: k, Operands: []Operand{{Handle: x.Handle, Mode: iface.W}, {Handle: x.Handle, Mode: iface.W}}})
+		var e *FormatError
+		if errors.As(err, &e) != c.bad {
+			t.Errorf("Formats %v: %v", c.formats, err)
+		}
+	}
+	must(t, j.Wait(context.Background()))
 }

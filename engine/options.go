@@ -20,8 +20,8 @@ const maxAhead = 64
 
 // Options set up a Runtime. The zero value is the default.
 type Options struct {
-	// Workers is the number of CPU workers, MaxWorkers at most; 0 means GOMAXPROCS, by
-	// default one per CPU.
+	// Workers is the number of CPU workers, MaxWorkers at most, apart from those of NUMA nodes in
+	// Devices; 0 means GOMAXPROCS, by default one per CPU, with them.
 	Workers int
 	// Processors binds the thread of CPU worker i to the processor with number
 	// Processors[i % len(Processors)], on Linux: kernels then find in its caches what they left there, and
@@ -29,10 +29,21 @@ type Options struct {
 	// operating system chooses, which does better where other programs run. A Sequential
 	// runtime ignores it.
 	Processors []int
+	// NUMA makes each NUMA node of the machine that the process may use a memory node of its own, on
+	// Linux: the first one is main memory, the others come behind it, before those of Devices.
+	// Workers are divided among the nodes by their processors, each bound to one of them, and work
+	// on copies in the memory of their node. The workers of a parallel task are on one node, and
+	// internal tasks run in main memory. Processors must be nil. On a machine with one node workers are bound, and nothing else.
+	// false: main memory is one node, whatever the machine, and nothing is copied between sockets. A
+	// Sequential runtime, and a plan, ignore it. The memory that the process may use (see cpu.New) is divided among
+	// the nodes by their sizes: no further node has more than its share, and main memory has the rest,
+	// unless RAM bounds it. Package accel/numa has more; see also Runtime.NodeOfNUMA.
+	NUMA bool
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a
 	// device before it has the same. Bytes travel between the nodes as tasks need
-	// them. No two have the same name. A Sequential runtime has no devices.
+	// them. No two have the same name. NUMA nodes (accel.CPUs) come first: their workers
+	// are CPU workers. A Sequential runtime has no devices.
 	Devices []accel.Device
 	// RAM bounds main memory, in bytes; 0: it has no bound. With a bound, data that the
 	// runtime owns is brought to main memory as tasks need it, and unused data moves to
@@ -44,7 +55,8 @@ type Options struct {
 	RAM  int64
 	Disk accel.Device
 	// Bus says what copies between the nodes cost, for the choice of their source and
-	// for policies that ask; nil: all links are taken to be like a card in a slot.
+	// for policies that ask; nil: all links are taken to be like a card in a slot, those
+	// between the nodes of NUMA excepted, whose cost follows from their distances.
 	Bus *bus.Table
 	// Ahead is for how many of its next tasks a device's worker has data brought while
 	// a kernel runs, as far as the policy can say which those are (see sched.Ahead); 0

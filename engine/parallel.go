@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // Size returns the number of workers that the task has: 1 unless its codelet is
@@ -270,41 +271,71 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 
 // Gangs: how a parallel task gets its workers.
 //
-// The worker that a policy gives the task to leads it. Incomplete gangs wait in a queue,
-// and only the first takes members: workers that have ended a task, that find nothing to
-// run, and leaders of gangs behind it. So every worker that may be a member comes sooner
-// or later, and leaders never wait for each other in a circle.
+// The worker that a policy gives the task to leads it. Incomplete gangs wait in a queue.
+// Workers that have ended a task or find nothing to run become members of the first that
+// they may be in, which depends on the task and the policy's choice of workers only, and so
+// do leaders of the gangs behind it. So of the gangs that a worker may be in it only ever
+// waits in the first, every worker that may be a member comes sooner or later, and gangs
+// never wait for each other in a circle.
+//
+// A job with MaxWorkers has one gang in the queue at a time. Leaders of its other gangs are no
+// workers of its lane meanwhile: several gangs could take all the workers that the job may
+// have, and none be complete. They may be members of any gang in the queue. When the gang is
+// complete, one of them puts its own at the end of the queue, which keeps the order above. The
+// lane gives out no tasks that would take the workers that its gang lacks (fullLocked), so
+// these come as soon as what the lane runs has ended.
 
-// wants reports whether g, the first in the queue, could have w as a member.
-// gangs.mu held.
-func (g *gang) wants(w *worker) bool {
-	return (g.t.Allowed == nil || g.t.Allowed.Has(w.id)) && w.mayJoin(g.t.job)
+// may reports whether w may be a member of g: the members use the operands in the memory of
+// the leader.
+func (g *gang) may(w *worker) bool {
+	return w.node == g.members[0].node && (g.t.Allowed == nil || g.t.Allowed.Has(w.id)) && (g.only == nil || g.only.Has(w.id))
 }
 
-// wanting returns the lane of the first gang in the queue if that wants w, else nil.
+// forLocked returns the gang in the queue that wants w, nil if none does: the first before
+// own, the one that w leads or nil, that it may be in, unless its job has as many workers as
+// it may have. Then w waits for that one: in a later gang it might wait for a worker that waits
+// for it here.
+func (q *gangs) forLocked(w *worker, own *gang) *gang {
+	for _, g := range q.mu.queue {
+		if g == own {
+			break
+		}
+		if g.may(w) {
+			if w.mayJoin(g.t.job) {
+				return g
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// wanting returns the lane of the gang in the queue that wants w, or nil.
 func (q *gangs) wanting(w *worker) *lane {
 	if q.open.Load() == 0 {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.mu.queue) == 0 || !q.mu.queue[0].wants(w) {
-		return nil
+	if g := q.forLocked(w, nil); g != nil {
+		return w.rt.laneOf(g.t.job)
 	}
-	return w.rt.laneOf(q.mu.queue[0].t.job)
+	return nil
 }
 
-// joinLocked makes w a member of g, the first in the queue, and returns its rank; below
+// joinLocked makes w a member of g, which wants it, and returns its rank; below
 // 0: its job has as many workers as it may have. w stays a worker of the lane keep, if
 // that is not nil, and goes back there (worker.backTo).
 func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
-	if !w.joinLane(w.rt.laneOf(g.t.job), keep) {
+	freed, ok := w.joinLane(w.rt.laneOf(g.t.job), keep)
+	if !ok {
 		return -1
 	}
 	g.members = append(g.members, w)
 	rank := len(g.members) - 1
 	if len(g.members) == g.size {
-		q.mu.queue = append(q.mu.queue[:0], q.mu.queue[1:]...)
+		i := slices.Index(q.mu.queue, g)
+		q.mu.queue = slices.Delete(q.mu.queue, i, i+1)
 		q.open.Add(-1)
 		if len(q.mu.queue) > 0 {
 			w.rt.parking.wakeAll()
@@ -312,11 +343,21 @@ func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
 		}
 		q.cond.Broadcast()
 	}
+	if freed != [2]*lane{} {
+		q.wakeLocked(w.rt)
+	}
 	return rank
 }
 
-// callLocked gives a turn to workers that wait for one (GiveWay) and that the first gang
-// wants: they may be the only ones that may be members.
+// wakeLocked wakes all workers that sleep, wait for a turn or lead gangs, after a lane was full.
+func (q *gangs) wakeLocked(rt *Runtime) {
+	rt.parking.wakeAll()
+	q.callLocked(rt)
+	q.cond.Broadcast()
+}
+
+// callLocked gives a turn to workers that wait for one (GiveWay) and that a gang wants:
+// they may be the only ones that may be members.
 func (q *gangs) callLocked(rt *Runtime) {
 	if !rt.lanes.on.Load() || len(q.mu.queue) == 0 {
 		return
@@ -325,7 +366,7 @@ func (q *gangs) callLocked(rt *Runtime) {
 	waiting := slices.Clone(rt.lanes.mu.waiting)
 	rt.lanes.mu.Unlock()
 	for _, u := range waiting {
-		if q.mu.queue[0].wants(u) {
+		if q.forLocked(u, nil) != nil {
 			rt.lanes.recall(u)
 		}
 	}
@@ -335,12 +376,14 @@ func (q *gangs) callLocked(rt *Runtime) {
 // Meanwhile it may be a member of others.
 func (w *worker) assemble(t *task) {
 	sp := t.special()
-	if sp == nil || t.codelet.Traits == nil || t.codelet.Traits.Parallel == Single {
+	if sp == nil || !t.parallel() {
 		return
 	}
 	rt := w.rt
-	g := newGang(t, sp.size, t.codelet.Traits.Parallel)
+	size, only := sp.chosen(t, w)
+	g := newGang(t, size, t.codelet.Traits.Parallel)
 	g.members = append(g.members, w)
+	g.only = only
 	sp.gang = g
 	g.inTurn = rt.opt.Sequential
 	if g.inTurn || g.size == 1 {
@@ -350,37 +393,80 @@ func (w *worker) assemble(t *task) {
 	rt.waiting.prompt.Add(1) // workers look after each task
 	defer rt.waiting.prompt.Add(-1)
 	q.mu.Lock()
-	q.mu.queue = append(q.mu.queue, g)
 	q.open.Add(1)
-	if len(q.mu.queue) == 1 {
-		rt.parking.wakeAll()
-		q.callLocked(rt)
-	}
-	q.cond.Broadcast()
+	queued := q.enterLocked(g, w, false)
 	for len(g.members) < g.size {
-		if first := q.mu.queue[0]; first != g && first.wants(w) {
-			if rank := q.joinLocked(first, w, rt.laneOf(t.job)); rank >= 0 {
+		before, keep := g, rt.laneOf(t.job)
+		if !queued {
+			before, keep = nil, nil
+		}
+		if other := q.forLocked(w, before); other != nil {
+			if rank := q.joinLocked(other, w, keep); rank >= 0 {
 				q.mu.Unlock()
-				first.serve(w, rank, 0)
-				w.backTo(rt.laneOf(t.job))
+				other.serve(w, rank, 0)
+				w.backTo(keep)
 				q.mu.Lock()
+				queued = queued || q.enterLocked(g, w, true)
 				continue
 			}
 		}
 		q.cond.Wait()
+		queued = queued || q.enterLocked(g, w, true)
 	}
 	q.mu.Unlock()
+}
+
+// enterLocked puts g, which w leads, into the queue; false: its lane has no room for it now. later
+// says that it had none before.
+func (q *gangs) enterLocked(g *gang, w *worker, later bool) bool {
+	freed, ok := w.openGang(w.rt.laneOf(g.t.job), g.size, later)
+	if freed != nil {
+		q.wakeLocked(w.rt)
+	}
+	if !ok {
+		return false
+	}
+	q.mu.queue = append(q.mu.queue, g)
+	if len(q.mu.queue) == 1 || g.only != nil || g.t.Allowed != nil { // else those before it take all workers
+		w.rt.parking.wakeAll()
+		q.callLocked(w.rt)
+	}
+	q.cond.Broadcast()
+	return true
+}
+
+// chosen returns how many workers the policy has chosen for t, which w leads, and which may
+// be its members; nil: all that t allows. An invalid Size is replaced by Most, and an invalid set
+// of Workers by all that the task allows.
+func (sp *taskOptions) chosen(t *task, w *worker) (size int, only *sched.Set) {
+	c := &sp.choice
+	if size = c.Size; size < c.Least || size > c.Most {
+		size = c.Most
+	}
+	if c.Workers == nil || size == 1 || w.rt.laneOf(t.job).most > 0 { // the workers of that job may change with each task
+		return size, nil
+	}
+	n := 0
+	for _, v := range w.rt.workers {
+		if c.Workers.Has(v.id) && (t.Allowed == nil || t.Allowed.Has(v.id)) && v.node == w.node {
+			n++
+		}
+	}
+	if n < size || !c.Workers.Has(w.id) {
+		return size, nil
+	}
+	return size, c.Workers
 }
 
 // help makes w a member of a gang that wants it; it reports whether one did.
 func (w *worker) help() bool {
 	q := &w.rt.gangs
 	q.mu.Lock()
-	if len(q.mu.queue) == 0 || !q.mu.queue[0].wants(w) {
+	g := q.forLocked(w, nil)
+	if g == nil {
 		q.mu.Unlock()
 		return false
 	}
-	g := q.mu.queue[0]
 	rank := q.joinLocked(g, w, nil)
 	q.mu.Unlock()
 	if rank < 0 {
@@ -404,5 +490,5 @@ func (w *worker) wanted() bool {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.mu.queue) > 0 && q.mu.queue[0].wants(w)
+	return q.forLocked(w, nil) != nil
 }

@@ -11,11 +11,23 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
 // share is the part of n elements that belongs to a rank.
 func share(n, rank, size int) (lo, hi int) { return n * rank / size, n * (rank + 1) / size }
+
+// chooses reports whether a policy chooses the size of gangs.
+func chooses(policy string) bool { return policy == "pheft" || policy == "peager" }
+
+// whole makes a job whose parallel tasks have the size that they ask for, also under policies
+// that choose it.
+func whole(t *testing.T, rt *Runtime) *Job {
+	j := rt.NewJob(context.Background(), JobOptions{Deterministic: true})
+	t.Cleanup(func() { must(t, j.Close()) })
+	return j
+}
 
 // forkInc adds 1 to each element and what it says to each.
 var forkInc = &Codelet{Name: "fork inc", Traits: &Traits{Parallel: ForkJoin}, CPU: []Impl{func(c *TaskContext) error {
@@ -105,7 +117,8 @@ func TestParallelTasks(t *testing.T) {
 // The kernels of an SPMD task run at the same time, each on a worker of its own
 // that the task may use, and in the reference in turn.
 func TestRanks(t *testing.T) {
-	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+	everywhere(t, func(t *testing.T, rt *Runtime, _ *Job) {
+		j := whole(t, rt)
 		n := rt.Workers()
 		size := n
 		var workers []int
@@ -165,9 +178,12 @@ func TestRanks(t *testing.T) {
 // not wait for each other for ever.
 func TestManyGangs(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
-		var ran, want atomic.Int64
+		var ran, ranks, want atomic.Int64 // want: with the sizes that tasks ask for
 		meet := &Codelet{Name: "meet", Traits: &Traits{Parallel: SPMD}, CPU: []Impl{func(c *TaskContext) error {
 			ran.Add(1)
+			if c.Rank() == 0 {
+				ranks.Add(int64(c.Size()))
+			}
 			return c.Barrier()
 		}}}
 		x := ints(t, rt, make([]int64, 1))
@@ -189,8 +205,8 @@ func TestManyGangs(t *testing.T) {
 			}
 		}
 		must(t, j.Wait(context.Background()))
-		if ran.Load() != want.Load() {
-			t.Error(ran.Load(), "ranks, want", want.Load())
+		if ran.Load() != ranks.Load() || ran.Load() > want.Load() || !chooses(rt.Policy()) && ran.Load() != want.Load() {
+			t.Error(ran.Load(), "ranks ran of", ranks.Load(), "- the tasks ask for", want.Load())
 		}
 		if fs := j.Failures(); len(fs) > 0 {
 			t.Error(fs)
@@ -206,7 +222,8 @@ func TestRanksThatFail(t *testing.T) {
 		"goexit": func() error { runtime.Goexit(); return nil },
 	} {
 		t.Run(how, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+			everywhere(t, func(t *testing.T, rt *Runtime, _ *Job) {
+				j := whole(t, rt)
 				size := min(rt.Workers(), 3)
 				if rt.Sequential() {
 					size = 3
@@ -307,7 +324,8 @@ func TestSizeErrors(t *testing.T) {
 // wait for a gang that the worker is in, nor for a hook, while another worker sleeps.
 func TestNobodySleepsBesideAGang(t *testing.T) {
 	for _, name := range sched.Names() {
-		_, j := start(t, Options{Workers: 4, Policy: name})
+		rt, _ := start(t, Options{Workers: 4, Policy: name})
+		j := whole(t, rt)
 		for i := range 20 {
 			end, began := make(chan struct{}), make(chan struct{}, 4)
 			hold := func() error { began <- struct{}{}; <-end; return nil }
@@ -339,4 +357,186 @@ func TestNobodySleepsBesideAGang(t *testing.T) {
 			}
 		}
 	}
+}
+
+// gangChoices notes what the policy chose for each task, and the workers that ran it.
+type gangChoices struct {
+	mu    sync.Mutex
+	chose map[int64]ChoiceEvent
+	ran   map[int64][]int
+}
+
+func (l *gangChoices) TaskEvent(e *Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Kind == TaskDone {
+		l.ran[e.ID] = e.Workers
+	}
+}
+
+func (l *gangChoices) ChoiceEvent(e *ChoiceEvent) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chose[e.ID] = *e
+}
+
+// TestGangSizes: pheft gives a parallel task the number of workers with which its model says that
+// it ends first, within what the task, its codelet and its job allow; other policies give it the most.
+func TestGangSizes(t *testing.T) {
+	seconds := func(c *perf.Call) float64 { return []float64{0, 9, 4, 1, 2}[c.Workers] } // best with 3
+	c := &Codelet{Name: "best with three", CPU: forkInc.CPU, Traits: &Traits{Parallel: ForkJoin}, Model: &perf.Model{Kind: perf.PerArch, Cost: seconds}}
+	two := *c
+	two.Traits = &Traits{Parallel: SPMD, MaxWorkers: 2}
+	two.CPU = []Impl{func(c *TaskContext) error { return c.Barrier() }}
+	for _, policy := range []string{"pheft", "lws", "dmda"} {
+		rt, j := start(t, Options{Workers: 4, Policy: policy})
+		l := &gangChoices{chose: map[int64]ChoiceEvent{}, ran: map[int64][]int{}}
+		must(t, rt.Listen(l))
+		for _, o := range []JobOptions{{}, {MaxWorkers: 2}, {Deterministic: true}} {
+			j := j
+			if o.MaxWorkers > 0 || o.Deterministic {
+				j = rt.NewJob(context.Background(), o)
+			}
+			for _, w := range []struct {
+				c       *Codelet
+				size    int
+				workers []int
+				best    int // by the model
+				most    int
+			}{
+				{c, 0, nil, 3, 4}, {c, 4, nil, 3, 4}, {c, 2, nil, 2, 2}, {c, 1, nil, 1, 1}, {c, 0, []int{1, 3}, 2, 2}, {&two, 0, nil, 2, 2},
+			} {
+				if o.MaxWorkers > 0 {
+					if w.size > 2 {
+						continue
+					}
+					w.best, w.most = min(w.best, 2), min(w.most, 2)
+				}
+				if policy != "pheft" || o.Deterministic {
+					w.best = w.most
+				}
+				k, err := j.SubmitWith(&TaskSpec{Codelet: w.c, Operands: ops(iface.RW, ints(t, rt, make([]int64, 4))), Workers: w.workers}, TaskOptions{Size: w.size})
+				must(t, err)
+				must(t, k.Wait(context.Background()))
+				must(t, k.Err())
+				l.mu.Lock()
+				ran := slices.Sorted(slices.Values(l.ran[k.ID()]))
+				chose := l.chose[k.ID()]
+				l.mu.Unlock()
+				if w.best == 1 && ran == nil {
+					ran = []int{0}
+				}
+				if len(slices.Compact(ran)) != w.best || w.workers != nil && !slices.Equal(ran, w.workers) {
+					t.Errorf("%s, %+v: %s of %d on %v ran on %v, want %d", policy, o, w.c.Name, w.size, w.workers, ran, w.best)
+				}
+				if policy == "pheft" && (len(chose.Workers) != w.best || len(chose.Terms) == 0 || chose.Terms[len(chose.Terms)-1].Size != w.most) {
+					t.Errorf("%+v: the choice is %+v", o, chose)
+				}
+				for i, x := range chose.Terms {
+					if want := seconds(&perf.Call{Workers: x.Size}); policy == "pheft" && (x.Length != want || chose.Models[i].Seconds != want) {
+						t.Errorf("with %d workers %v s, %v by the model, want %v", x.Size, x.Length, chose.Models[i].Seconds, want)
+					}
+				}
+			}
+			if o.MaxWorkers > 0 || o.Deterministic {
+				must(t, j.Close())
+			}
+		}
+	}
+}
+
+// TestGangTimes: what a parallel task took is remembered with the number of its workers. Each number is
+// measured in its turn; then the fastest is used.
+func TestGangTimes(t *testing.T) {
+	dir := t.TempDir()
+	rt, j := start(t, Options{Workers: 3, Policy: "pheft", PerfDir: dir, Calibrate: 1})
+	var sizes [4]atomic.Int64
+	c := &Codelet{Name: "sleeps", Traits: &Traits{Parallel: ForkJoin}, Model: &perf.Model{MinSamples: 3}, CPU: []Impl{func(c *TaskContext) error {
+		sizes[c.Size()].Add(1)
+		if c.Size() != 2 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	}}}
+	run := func() {
+		k, err := j.SubmitWith(&TaskSpec{Codelet: c}, TaskOptions{})
+		must(t, err)
+		must(t, k.Wait(context.Background()))
+	}
+	for range 9 {
+		run()
+	}
+	for n := 1; n <= 3; n++ {
+		if got := sizes[n].Load(); got != 3 {
+			t.Errorf("%d of the first 9 tasks have %d workers", got, n)
+		}
+	}
+	for range 5 {
+		run()
+	}
+	if got := sizes[2].Load(); got != 8 {
+		t.Errorf("%d of 14 tasks have 2 workers, want 8", got)
+	}
+	if e, err := rt.Expect(c, nil, nil); err != nil || e.Samples != 3 || e.Seconds < 0.02 {
+		t.Errorf("with all workers %v, %v", e, err)
+	}
+	must(t, j.Close())
+	must(t, rt.Close())
+	store, err := perf.NewStore(dir, "")
+	must(t, err)
+	files, bad := store.List()
+	if len(files) != 1 || len(bad) != 0 {
+		t.Fatal(files, bad)
+	}
+	for i, g := range files[0].Groups {
+		if want := []int64{3, 8, 3}[i]; g.Workers != i+1 || g.Samples() != want {
+			t.Errorf("%d workers: %d samples, want %d", g.Workers, g.Samples(), want)
+		}
+	}
+}
+
+// oddSizes is a policy that chooses what cannot be.
+type oddSizes struct {
+	own
+	n int
+}
+
+func (p *oddSizes) Pop(w int) *sched.Item {
+	it := p.own.Pop(w)
+	if it == nil {
+		return nil
+	}
+	if g := p.m.Gang(it); g != nil {
+		p.own.mu.Lock()
+		defer p.own.mu.Unlock()
+		p.n++
+		g.Size = []int{-1, 0, 2, 3, 99}[p.n%5]
+		g.Workers = []*sched.Set{nil, sched.NewSet(), sched.NewSet(1), sched.NewSet(0, 1, 7), sched.NewSet(2, 3)}[p.n%4]
+	}
+	return it
+}
+
+// TestOddSizes: a policy of the program that chooses sizes and workers that cannot be lets no task wait
+// for ever.
+func TestOddSizes(t *testing.T) {
+	rt, err := New(Options{Workers: 4, NewPolicy: func(m sched.Machine) sched.Policy { return &oddSizes{own: own{m: m}} }})
+	must(t, err)
+	j := rt.NewJob(context.Background(), JobOptions{})
+	var ran atomic.Int64
+	meet := &Codelet{Name: "meet", Traits: &Traits{Parallel: SPMD}, CPU: []Impl{func(c *TaskContext) error {
+		if c.Rank() == 0 {
+			ran.Add(1)
+		}
+		return c.Barrier()
+	}}}
+	for i := range 60 {
+		_, err := j.SubmitWith(&TaskSpec{Codelet: meet}, TaskOptions{Size: i % 5})
+		must(t, err)
+	}
+	must(t, j.Wait(context.Background()))
+	if fs := j.Failures(); len(fs) > 0 || ran.Load() != 60 {
+		t.Error(ran.Load(), fs)
+	}
+	must(t, j.Close())
+	must(t, rt.Close())
 }

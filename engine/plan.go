@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"math"
+	"math/bits"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/bus"
@@ -44,8 +45,8 @@ func (rt *Runtime) Image(h *datamgr.Handle) (*datamgr.Handle, error) {
 		return nil, err
 	}
 	out, err := rt.reg.Image(h)
-	if fs, _ := managed(h).Formats().(*formats); err == nil && fs != nil {
-		if err = rt.SetFormats(out, fs.given...); err == nil {
+	if fs, _ := managed(h).Formats().(*formats); err == nil && fs != nil && out.Alive() {
+		if err = rt.SetFormats(out, fs.declared...); err == nil {
 			now, _ := managed(out).Formats().(*formats)
 			now.planned = fs.inImage(now)
 		}
@@ -83,7 +84,9 @@ type PlannedTask struct {
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
 	Flops    float64 // 0: not known
-	// Seconds says, for each worker, how long the task is expected to take there:
+	Size     int     // of a parallel task the number of its workers, at most; 0 of others
+	// Seconds says, for each worker, how long the task is expected to take there, of a
+	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
 	// is used again for the next task.
 	Seconds []float64
@@ -92,7 +95,7 @@ type PlannedTask struct {
 // planned tells of a task that was submitted, and has to wait for after.
 func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) {
 	switch {
-	case t.kind == userTask && t.general && t.x.formatted:
+	case t.kind.ofProgram() && t.general && t.x.formatted:
 		rt.planFormats(sub, t)
 	case t.kind == acquireTask && !t.operands()[0].Mode.Reads():
 	case t.kind == acquireTask, t.kind == unregisterTask && t.x.h.Home():
@@ -101,7 +104,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 		}
 	}
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
-		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after)}
+		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after), Size: t.workers()}
 	if t.codelet != nil {
 		p.Color, p.Flops = t.codelet.Color, t.work()
 	}
@@ -228,7 +231,7 @@ func (rt *Runtime) planFormats(sub datamgr.Submission, t *task) {
 
 // planConversion plans that t needs the value of fs in one of the layouts in may.
 func (rt *Runtime) planConversion(sub datamgr.Submission, t *task, fs *formats, may uint64) {
-	if fs.planned&may != 0 {
+	if may == 0 || fs.planned == 0 || fs.planned&may != 0 {
 		return
 	}
 	step := func(from, to int) {
@@ -250,17 +253,11 @@ func (rt *Runtime) planConversion(sub datamgr.Submission, t *task, fs *formats, 
 		rt.unused(sub, u)
 		fs.planned |= 1 << to
 	}
-	first := func(set uint64) (i int) {
-		for set&(1<<i) == 0 {
-			i++
-		}
-		return i
-	}
 	if fs.planned&1 == 0 {
-		step(first(fs.planned), 0)
+		step(bits.TrailingZeros64(fs.planned), 0)
 	}
-	if to := first(may); fs.planned&may == 0 {
-		step(0, to)
+	if fs.planned&may == 0 {
+		step(0, bits.TrailingZeros64(may))
 	}
 }
 
@@ -269,9 +266,9 @@ func (fs *formats) inImage(image *formats) (valid uint64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	valid = fs.mu.valid & 1
-	for i := range fs.all {
-		for k := range image.all {
-			if fs.mu.valid&(2<<i) != 0 && fs.all[i].Name == image.all[k].Name {
+	for i := range fs.inUse {
+		for k := range image.inUse {
+			if fs.mu.valid&(2<<i) != 0 && fs.inUse[i].Name == image.inUse[k].Name {
 				valid |= 2 << k
 			}
 		}

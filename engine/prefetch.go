@@ -461,11 +461,11 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 		return err
 	case h == nil || rt.nodes == 1 || rt.opt.Plan != nil:
 	case o.Wait:
-		rt.reg.Fetch(&datamgr.FetchRequest{Reads: []*datamgr.Handle{rt.sideOn(h, node)}}, node)
+		rt.reg.Fetch(&datamgr.FetchRequest{Reads: []*datamgr.Handle{rt.layoutOn(h, node)}}, node)
 	case o.Idle:
-		rt.prefetch(node, requestOf(rt.sideOn(h, node), whenIdle, o.Priority))
+		rt.prefetch(node, requestOf(rt.layoutOn(h, node), whenIdle, o.Priority))
 	default:
-		rt.prefetch(node, requestOf(rt.sideOn(h, node), wanted, o.Priority))
+		rt.prefetch(node, requestOf(rt.layoutOn(h, node), wanted, o.Priority))
 	}
 	return nil
 }
@@ -482,7 +482,7 @@ func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
 	if err != nil || h == nil {
 		return 0, err
 	}
-	for _, h := range sides(h) {
+	for _, h := range allLayouts(h) {
 		bytes += j.rt.reg.Evict(h, node)
 	}
 	return bytes, nil
@@ -539,7 +539,7 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 		return make([]datamgr.Presence, j.rt.reg.NumNodes()), nil
 	}
 	all := managed(h).Where()
-	for _, other := range sides(h)[1:] {
+	for _, other := range allLayouts(h)[1:] {
 		for i, p := range managed(other).Where() {
 			all[i].Valid, all[i].Arriving, all[i].Allocated = all[i].Valid+p.Valid, all[i].Arriving+p.Arriving, all[i].Allocated+p.Allocated
 		}
@@ -553,7 +553,7 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 func (j *Job) WontUse(h *datamgr.Handle) error {
 	h, err := j.hinted(h, false)
 	if err == nil && h != nil && j.rt.opt.Plan == nil {
-		for _, h := range sides(h) {
+		for _, h := range allLayouts(h) {
 			managed(h).WontUse()
 		}
 	}
@@ -624,7 +624,7 @@ func (rt *Runtime) writeThrough(t *task) {
 		}
 		for n, set := 0, managed(op.Handle).WriteThrough(); set != 0; n, set = n+1, set>>1 {
 			if set&1 != 0 {
-				rt.prefetch(n, requestOf(rt.sideOn(op.Handle, n), wanted, 0))
+				rt.prefetch(n, requestOf(rt.layoutOn(op.Handle, n), wanted, 0))
 			}
 		}
 	}
@@ -632,8 +632,8 @@ func (rt *Runtime) writeThrough(t *task) {
 
 // Layouts of data on devices.
 
-// sideOn returns the data that has the value of h for workers of a node, as far as it was converted.
-func (rt *Runtime) sideOn(h *datamgr.Handle, node int) *datamgr.Handle {
+// layoutOn returns the data that has the value of h for workers of a node, as far as it was converted.
+func (rt *Runtime) layoutOn(h *datamgr.Handle, node int) *datamgr.Handle {
 	fs := formatsOf(h)
 	if fs == nil {
 		return h
@@ -667,7 +667,7 @@ func (rt *Runtime) source(w *worker, h *datamgr.Handle, all, reads bool) *datamg
 		return h
 	case valid&(1<<k) != 0 || !reads:
 		return fs.handle(k)
-	case k > 0 && valid&1 != 0 && rt.convertsThere(w, fs.all[k-1].To, fs.pair(0, k)):
+	case k > 0 && valid&1 != 0 && rt.convertsThere(w, fs.inUse[k-1].To, fs.pair(0, k)):
 		return h
 	}
 	return nil

@@ -57,6 +57,15 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	}
 }
 
+// wake wakes worker w, or any for sched.Anyone, for a policy, if it sleeps.
+func (rt *Runtime) wake(w int) {
+	if w == sched.Anyone {
+		rt.parking.wakeAny()
+		return
+	}
+	rt.parking.wakeOne(w, nil)
+}
+
 // share wakes another worker for the tasks that w released and would run next: w does
 // something else first, which may take long.
 func (w *worker) share() {

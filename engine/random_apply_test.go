@@ -336,6 +336,9 @@ func (e *execution) parallel(t *modelTask, s *TaskSpec) bool {
 	if e.rt.devices == nil {
 		return true
 	}
+	if s.Workers == nil && isNUMA(e.rt.devices[0]) {
+		return true // on a NUMA node
+	}
 	return s.Workers != nil && !slices.ContainsFunc(s.Workers, func(w int) bool { return e.rt.workers[w].node > 0 })
 }
 

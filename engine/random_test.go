@@ -231,9 +231,12 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		if _, ok := d.(*frail); ok {
 			unsound = len(o.Devices)
 		}
-		if there == nil {
+		switch {
+		case there == nil && isNUMA(d):
+			o.Devices = sockets(d.Memory().Capacity(), d.Units(), p.seed)
+		case there == nil:
 			o.Devices = devices(d.Memory().Capacity(), d.Units(), unsound, p.seed)
-		} else {
+		default:
 			var err error
 			if o.Devices, err = there.Open(d.Memory().Capacity()); err != nil {
 				return []string{err.Error()}
@@ -256,6 +259,9 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	if p.seed%5 == 2 && p.loses == 0 && !o.Sequential { // a rival would lose data with a device, too
 		jo.Weight = int(1 + p.seed%3)
 		stop = rival(rt)
+	}
+	if p.seed%5 == 3 && p.loses == 0 {
+		jo.MaxWorkers = int(1 + p.seed/5%3)
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), jo),
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, where: map[int64]int{},
@@ -986,6 +992,8 @@ func configuration(n uint64) Options {
 	case there != nil:
 		o.Devices = simulated(int64(64+n*37%700), 1) // which has the memory that those of the machine are to have
 		o.Queue = int(1 + n%3)
+	case n%6 == 2:
+		o.Devices = sockets(int64(64+n*37%700), int(1+n/6%3), n)
 	case n%3 == 1:
 		o.Devices = devices(int64(64+n*37%700), int(1+n/5%3), int(n/3%3), n)
 	}
@@ -1003,6 +1011,25 @@ func devices(bytes int64, units, unsound int, seed uint64) (all []accel.Device) 
 	}
 	for i := range unsound {
 		all = append(all, newFrail(string(rune('a'+i)), bytes, units).flaky(seed+uint64(i)))
+	}
+	return all
+}
+
+// sockets returns two NUMA nodes with the given bytes and CPUs each, which reach each other; for every second seed
+// there is a device as well.
+func sockets(bytes int64, units int, seed uint64) (all []accel.Device) {
+	link := sim.Link{Latency: 100 * time.Nanosecond, Bandwidth: 1e10}
+	for i, name := range []string{"numa 1", "numa 2"} {
+		o := sim.Options{Name: name, NUMA: 1 + i, Capacity: bytes, Units: units, Async: true, Late: float64(seed % 3 / 2),
+			Main: link, Peers: map[string]sim.Link{[]string{"numa 2", "numa 1"}[i]: link}, Seed: seed}
+		d, err := sim.New(o)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, d)
+	}
+	if seed/12%2 == 1 {
+		all = append(all, simulated(bytes, 1)...)
 	}
 	return all
 }

@@ -48,6 +48,7 @@ type optionsText struct {
 	Device                                             int64  `json:",omitempty"` // bytes of its memory
 	Units                                              int    `json:",omitempty"` // 0: there is no device
 	Frail                                              int    `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
+	NUMA                                               bool   `json:",omitempty"` // they are NUMA nodes
 	Loses                                              uint64 `json:",omitempty"` // see program
 }
 
@@ -141,6 +142,7 @@ func (c randomCase) encode() []byte {
 		if _, ok := d.(*frail); ok {
 			x.Frail++
 		}
+		x.NUMA = x.NUMA || isNUMA(d)
 	}
 	line(lineText{Options: x})
 	for _, d := range c.data {
@@ -190,7 +192,10 @@ func decode(text []byte) (c randomCase, err error) {
 			if o.Limited {
 				c.options.RAM = aQuarter
 			}
-			if o.Units > 0 {
+			switch {
+			case o.NUMA:
+				c.options.Devices = sockets(o.Device, o.Units, 0)
+			case o.Units > 0:
 				c.options.Devices = devices(o.Device, o.Units, o.Frail, 0)
 			}
 		case l.Datum != nil:

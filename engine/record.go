@@ -45,41 +45,41 @@ func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
 
 // generalTask is what general tasks have, and those with many operands.
 type generalTask struct {
-	locks        datamgr.LockSet
-	ops          []Operand
-	acc          []datamgr.Access
-	accMoved     bool // accesses are in acc, however few they are
-	needLocks    bool
-	allUnordered bool
-	shared       bool  // operands share fragments
-	weight       int32 // in Job.weight; beside acc, which such a task uses
-	place        datamgr.Placement
-	unordered    []*datamgr.Datum
-	redux        []datamgr.Contribution
-	name         string
-	color        int
-	flops        float64
-	public       *Task
-	lost         atomic.Pointer[failure] // an explicit dependency did not run
-	access       *Access
-	h            *datamgr.Handle      // of what the engine submitted itself
-	dup          *datamgr.Duplicate   // that is copied
-	copies       []*datamgr.Duplicate // that t made necessary, until it is registered
-	shares       []*datamgr.Datum     // duplicates that t reads where they share, until then
-	none         []datamgr.Box
-	all          bool
-	making       *datamgr.Making // of a reduction, an initialisation or a conversion
-	awaits       bool            // a conversion that reads what it reads, and so is not ordered before it by the data
-	hold         *datamgr.Hold   // of a light task that started
-	target       *Task           // of a relay: the task whose end it delays
-	times        *taskTimes      // with Options.Profile
-	tried        uint64          // nodes where it could not run
-	started      bool            // its data is on its node, so that datamgr expects it no more
-	node         int             // of a gathering
-	formatted    bool            // an operand has several layouts here
-	placed       []Operand       // the operands in the layouts that the kernel takes; nil: those that they have
-	expected     []Operand       // the operands, and their other layouts; nil: the operands
-	converted    []int64         // conversions that come before it in a plan
+	locks            datamgr.LockSet
+	ops              []Operand
+	acc              []datamgr.Access
+	accMoved         bool // accesses are in acc, however few they are
+	needLocks        bool
+	allUnordered     bool
+	shared           bool  // operands share fragments
+	weight           int32 // in Job.weight; beside acc, which such a task uses
+	place            datamgr.Placement
+	unordered        []*datamgr.Datum
+	redux            []datamgr.Contribution
+	name             string
+	color            int
+	flops            float64
+	public           *Task
+	lost             atomic.Pointer[failure] // an explicit dependency did not run
+	access           *Access
+	h                *datamgr.Handle      // of what the engine submitted itself
+	dup              *datamgr.Duplicate   // that is copied
+	copies           []*datamgr.Duplicate // that t made necessary, until it is registered
+	shares           []*datamgr.Datum     // duplicates that t reads where they share, until then
+	none             []datamgr.Box
+	all              bool
+	making           *datamgr.Making // of a reduction, an initialisation or a conversion
+	awaitsConversion bool            // a conversion that reads what it reads, and so is not ordered before it by the data
+	hold             *datamgr.Hold   // of a light task that started
+	target           *Task           // of a relay: the task whose end it delays
+	times            *taskTimes      // with Options.Profile
+	tried            uint64          // nodes where it could not run
+	started          bool            // its data is on its node, so that datamgr expects it no more
+	node             int             // of a gathering
+	formatted        bool            // an operand has several layouts here
+	placed           []Operand       // the operands in the layouts that the kernel takes; nil: those that they have
+	expected         []Operand       // the operands, and their other layouts; nil: the operands
+	converted        []int64         // conversions that come before it in a plan
 }
 
 func (t *task) numOperands() int {
@@ -169,7 +169,7 @@ func (t *task) extend() *taskExtra {
 	x.name, x.color, x.flops = "", 0, 0
 	x.public, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
 	x.dup, x.copies, x.shares, x.tried = nil, nil, nil, 0
-	x.awaits, x.formatted, x.placed, x.expected, x.converted = false, false, nil, nil, nil
+	x.awaitsConversion, x.formatted, x.placed, x.expected, x.converted = false, false, nil, nil, nil
 	x.lost.Store(nil)
 	return x
 }

@@ -204,7 +204,7 @@ func (rt *Runtime) insertInternal(sub datamgr.Submission, t *task, opt datamgr.M
 		t.job.live++
 		t.weigh(sub, int(t.nacc))
 	}
-	if t.x.awaits {
+	if t.x.awaitsConversion {
 		waits += managed(t.operands()[0].Handle).AwaitMaking(sub, &t.Waiter) // that of a duplicate is its source's
 	}
 	if t.kind == unregisterTask && managed(t.x.h).AwaitUnordered(sub, &t.Waiter) {
@@ -291,7 +291,7 @@ func (t *task) admitFormats() error {
 		if fs == nil {
 			continue
 		}
-		x.formatted = x.formatted || len(fs.all) > 0
+		x.formatted = x.formatted || len(fs.inUse) > 0
 		fail := func(text string) error {
 			return &FormatError{Operand: i, Handle: op.Handle, Message: fmt.Sprintf("%s, which has a layout of its own on devices, %s", describe(op.Handle), text)}
 		}
@@ -300,41 +300,64 @@ func (t *task) admitFormats() error {
 			return fail("cannot be SCRATCH; pass other data of the same sizes")
 		case op.Unordered:
 			return fail("cannot be used without order; leave the option out")
+		case t.usesTwice(i):
+			return fail("is passed twice, and written, but Formats of the codelet lists only one of the operands; list both, or pass it once")
 		}
 		if c == nil || !slices.Contains(c.Formats, i) {
 			continue
 		}
-		if c.Types != nil {
-			for _, f := range fs.given {
-				if o := &c.Types.Operands[i]; !o.Kinds.Has(f.Kind) || o.Elem != iface.NoElem && o.Elem != f.Elem {
-					k, e := fs.h.Type()
-					return fail(fmt.Sprintf("is a %v of %v in layout %q, and codelet %s takes a %v of %v; give both the same kind and element type, or let the codelet take both",
-						f.Kind, f.Elem, f.Name, c.Name, k, e))
+		types := c.FormatTypes
+		if types == nil {
+			types = c.Types
+		}
+		if types != nil && i < len(types.Operands) {
+			for _, f := range fs.declared {
+				if o := &types.Operands[i]; !o.Kinds.Has(f.Kind) || o.Elem != iface.NoElem && o.Elem != f.Elem {
+					return fail(fmt.Sprintf("is a %v of %v in layout %q, which codelet %s does not take; give the layout the kind and element type that the codelet declares, or let the codelet take both",
+						f.Kind, f.Elem, f.Name, c.Name))
 				}
 			}
 		}
-		for k := range fs.all {
+		for k := range fs.inUse {
 			if x.expected == nil {
 				x.expected = slices.Clone(ops)
 			}
 			o := *op
-			o.Handle = fs.all[k].h
+			o.Handle = fs.inUse[k].h
 			x.expected = append(x.expected, o)
 		}
 	}
 	return nil
 }
 
-// comeHome submits the conversion that must come before t, of the program or the engine, which reads h in main memory.
-func (rt *Runtime) comeHome(sub datamgr.Submission, t *task, h *datamgr.Handle) {
+// usesTwice reports whether an operand before operand i is of the same data, one of them is written, and they may have
+// different layouts on a device: then they would not share memory.
+func (t *task) usesTwice(i int) bool {
+	ops, c := t.operands(), t.codelet
+	if c == nil {
+		return false
+	}
+	for k := range i {
+		if managed(ops[k].Handle).Datum() == managed(ops[i].Handle).Datum() && (ops[k].Mode.Writes() || ops[i].Mode.Writes()) &&
+			slices.Contains(c.Formats, k) != slices.Contains(c.Formats, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// submitConversion submits the conversion that must come before t, of the program or the engine, which reads h in main memory. It reports
+// whether one is needed.
+func (rt *Runtime) submitConversion(sub datamgr.Submission, t *task, h *datamgr.Handle) bool {
 	fs := formatsOf(h)
 	if fs == nil || rt.opt.Plan != nil || !sub.Busy(h, nil, 0) && fs.isMain() { // plans have their own, see planned
-		return
+		return false
 	}
 	u := rt.internal(sub, t.job, convertTask, h, iface.R)
 	from := t.submittedAt()
 	u.setOrigin(&from)
 	u.Priority = t.Priority
-	u.x.making, t.x.awaits = managed(h).Make(sub), true
+	u.x.making, t.x.awaitsConversion = managed(h).Make(sub), true
 	_, _ = rt.insertInternal(sub, u, datamgr.MergeOptions{NoValueYet: true})
+	return true
 }

@@ -116,7 +116,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 			left = append(left, i)
 		}
 	}
-	if len(left) == 0 || begun && !x.place.Restore(t.mayRestart()) {
+	if len(left) == 0 || begun && !x.place.Restore(t.operandsToRestore()) {
 		return false
 	}
 	t.restoreSizes()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
+	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
@@ -43,7 +44,7 @@ func (o Options) normal() (Options, error) {
 		return o, fmt.Errorf("engine: %w", err)
 	}
 	if o.Workers == 0 {
-		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
+		o.Workers = max(1, min(runtime.GOMAXPROCS(0), MaxWorkers)-o.unitsOfNUMA())
 	}
 	if err := o.checkProcessors(); err != nil {
 		return o, err
@@ -88,6 +89,7 @@ func (o Options) normal() (Options, error) {
 func (o *Options) checkDevices() error {
 	n := 0
 	most := maxNodes - 1
+	others := "" // a device that is no NUMA node
 	if o.Disk != nil {
 		most--
 	}
@@ -106,13 +108,78 @@ func (o *Options) checkDevices() error {
 			return fmt.Errorf("engine: two devices are called %s; give each a name of its own", d.Name())
 		case o.Sequential && o.Plan == nil:
 			return fmt.Errorf("engine: a Sequential runtime runs everything on its submitter, and cannot have the device %s", d.Name())
+		case isNUMA(d) && others != "":
+			return fmt.Errorf("engine: the NUMA node %s comes after the device %s; its workers are CPU workers: put NUMA nodes first in Options.Devices", d.Name(), others)
+		case isNUMA(d) && d.Units() == 0: // memory without processors
 		case d.Units() <= 0 || d.Units() > MaxWorkers-n:
 			return fmt.Errorf("engine: the device %s has %d units; there can be %d workers", d.Name(), d.Units(), MaxWorkers)
 		}
 		n += d.Units()
 		names[d.Name()] = true
+		if !isNUMA(d) {
+			others = d.Name()
+		}
 	}
 	return nil
+}
+
+// unitsOfNUMA is how many CPU workers the NUMA nodes in Devices have.
+func (o *Options) unitsOfNUMA() (n int) {
+	for _, d := range o.Devices {
+		if isNUMA(d) {
+			n += d.Units()
+		}
+	}
+	return n
+}
+
+// openNUMA puts the NUMA nodes of the machine in front of the devices, if NUMA says so. The
+// runtime closes the machine. nil: there are no such nodes.
+func (o *Options) openNUMA() (*numa.Machine, error) {
+	if !o.NUMA || o.Sequential || o.Plan != nil {
+		return nil, nil
+	}
+	switch {
+	case o.Processors != nil:
+		return nil, errors.New("engine: Options.NUMA binds workers to the processors of their nodes: leave out Options.Processors")
+	case o.unitsOfNUMA() > 0:
+		return nil, errors.New("engine: Options.Devices has NUMA nodes: leave out Options.NUMA, which opens those of this machine")
+	case o.Workers < 0 || o.Workers > MaxWorkers:
+		return nil, nil // an error of normal
+	}
+	m, err := numa.Open(o.Workers)
+	if err != nil {
+		return nil, fmt.Errorf("engine: Options.NUMA: %w", err)
+	}
+	o.Workers, o.Processors, o.Devices = m.Workers, m.Processors, slices.Concat(m.Devices, o.Devices)
+	if o.Bus == nil && len(m.Devices) > 0 {
+		o.Bus = m.Bus()
+	}
+	return m, nil
+}
+
+// mainCapacity returns the bytes of main memory for package cpu: RAM, or what NUMA nodes of this machine in
+// Devices leave of its memory; 0: all of it.
+func (o *Options) mainCapacity() int64 {
+	if o.RAM > 0 {
+		return o.RAM
+	}
+	further := int64(0)
+	for _, d := range o.Devices {
+		if _, ok := d.(nodeOfMachine); ok {
+			further += d.Memory().Capacity()
+		}
+	}
+	if further == 0 {
+		return 0
+	}
+	return max(0, cpu.New(0).Memory().Capacity()-further)
+}
+
+// nodeOfMachine is a NUMA node of this machine, and not a simulated one: numa.Device.
+type nodeOfMachine interface {
+	accel.CPUs
+	Main() int // the number by which the operating system knows main memory
 }
 
 // checkProcessors checks that the program may use the processors of o.
@@ -162,11 +229,24 @@ func (o *Options) checkLimit() error {
 
 // New starts a runtime. It returns an error when an option makes no sense.
 func New(o Options) (*Runtime, error) {
+	nodes, err := o.openNUMA()
+	if err != nil {
+		return nil, err
+	}
+	rt, err := newRuntime(o, nodes)
+	if err != nil && nodes != nil {
+		_ = nodes.Close() // not used any more
+	}
+	return rt, err
+}
+
+// newRuntime is New with the NUMA nodes of the machine, or nil.
+func newRuntime(o Options, nodes *numa.Machine) (*Runtime, error) {
 	o, err := o.normal()
 	if err != nil {
 		return nil, err
 	}
-	dev := cpu.New(o.RAM)
+	dev := cpu.New(o.mainCapacity())
 	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	rt.reg.Plans = o.Plan != nil
 	rt.reg.Owner = rt
@@ -181,6 +261,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt.listenToCopies()
 	rt.gangs.cond.L = &rt.gangs.mu
+	rt.openedNUMA = nodes
 	rt.addDevices()
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
@@ -230,6 +311,7 @@ func (rt *Runtime) addDevices() {
 		}
 		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
+	rt.numa = numbersOfNUMA(rt.openedNUMA, rt.devices)
 	rt.addDisk()
 	rt.setWays()
 }
@@ -244,15 +326,16 @@ func (rt *Runtime) addDeviceWorkers() error {
 		cpus = append(cpus, w)
 	}
 	rt.host = sched.NewSet(cpus...)
-	named := map[string]int{}
+	named := map[string]int{cpuArch: len(cpus)}
 	for k, d := range rt.devices {
-		for range d.Units() {
+		for unit := range d.Units() {
 			sub := rt.reg.Lock()
-			w := newWorker(sub, rt, d, named[d.Name()], rt.nodeOf[k])
+			w := newWorker(sub, rt, d, named[kindOf(d)], rt.nodeOf[k])
+			w.unit = unit
 			sub.Unlock()
 			w.lookahead = newLookahead(w)
 			rt.workers = append(rt.workers, w)
-			named[d.Name()]++
+			named[kindOf(d)]++
 			var err error
 			if err = w.addSlots(); err != nil {
 				_ = rt.closeNodes()
@@ -261,6 +344,34 @@ func (rt *Runtime) addDeviceWorkers() error {
 		}
 	}
 	return nil
+}
+
+// numbersOfNUMA returns the numbers by which the operating system knows the nodes, main memory
+// first; nil: main memory is one node. m is the machine that New opened, nil: none. Nodes of this
+// machine know the number of main memory; beside simulated ones it is the lowest that none of them has.
+func numbersOfNUMA(m *numa.Machine, devices []accel.Device) (all []int) {
+	main, known := 0, m != nil
+	if known {
+		main = m.Topology.Nodes[0].Number
+	}
+	for _, d := range devices {
+		n, ok := accel.AsNUMA(d)
+		if !ok {
+			continue
+		}
+		k, _ := n.NUMA()
+		all = append(all, k)
+		if of, ok := d.(nodeOfMachine); ok && !known {
+			main, known = of.Main(), true
+		}
+	}
+	if all == nil && !known {
+		return nil
+	}
+	for !known && slices.Contains(all, main) {
+		main++
+	}
+	return append([]int{main}, all...)
 }
 
 // addDisk makes the disk known, after all devices.
@@ -333,6 +444,9 @@ func (rt *Runtime) Close() error {
 		rt.anyWorker(func(w *worker) bool { w.freeScratch(); return false })
 		if err := rt.closeNodes(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
+		}
+		if rt.openedNUMA != nil {
+			rt.closeErr = errors.Join(rt.closeErr, rt.openedNUMA.Close())
 		}
 		if err := rt.pins.endAll(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)

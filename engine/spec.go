@@ -92,10 +92,13 @@ type TaskOptions struct {
 	Kinds []string
 	Allow func(w WorkerInfo) bool
 	// Size is the number of workers that a task of a parallel codelet gets; 0:
-	// as many as may run it, MaxWorkers at most. More than there are is a
-	// *SizeError, except in a Sequential runtime: there the ranks of a task run
-	// one at a time, the lowest first, each until it comes to a barrier or
-	// returns, and 0 means 1.
+	// as many as may run it, MaxWorkers at most. The workers share a memory node: where CPUs are on
+	// several NUMA nodes, the task runs on one that has enough of them, and 0 means as many as
+	// the node of the first worker that may run it has; nodes with fewer are not used then. Under the policies
+	// pheft and peager that is the most: they choose between one and that, on the same nodes,
+	// except in jobs that are Deterministic. A size larger than any node is a *SizeError, except
+	// in a Sequential runtime: there the ranks of a task run one at a time, the lowest first,
+	// each until it comes to a barrier or returns, and 0 means 1.
 	Size int
 	// Place is the task's place in the sequence that the job prescribes on a
 	// worker, which TaskSpec.Workers names: a task with place n starts when
@@ -135,7 +138,8 @@ type Traits struct {
 	// operands can be R, RW or COMMUTE. The codelet has no implementation.
 	Nowhere bool
 	// Parallel says whether and how a task uses several workers at once. Policies
-	// see one task; it starts when it has all its workers. An element of a REDUX
+	// see one task, and some choose the number of its workers (sched.Gang); it starts
+	// when it has all of them. An element of a REDUX
 	// operand must be written by one rank only.
 	Parallel Parallelism
 	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
@@ -28,6 +29,8 @@ type Runtime struct {
 	device              accel.Device        // main memory, and the CPU workers
 	devices             []accel.Device      // the others
 	nodeOf              []int               // of each of those
+	openedNUMA          *numa.Machine       // the NUMA nodes among them that New opened; nil: none
+	numa                []int               // the first nodes are NUMA nodes, which the system knows by these numbers; nil: main memory is one node
 	archs               []string            // of all workers, each once
 	promise             sched.Promise       // what the policy makes of priorities
 	ranked              atomic.Bool         // a task had a priority
@@ -159,6 +162,27 @@ func (rt *Runtime) Nodes() []NodeInfo {
 		all = append(all, nodeInfo(rt.opt.Disk.Memory()))
 	}
 	return all
+}
+
+// NodeOfNUMA returns the memory node, an index of Nodes, of the NUMA node that the operating
+// system knows by a number: StarPU's starpu_memory_nodes_numa_id_to_devid. Without
+// Options.NUMA, and NUMA nodes in Options.Devices, main memory is that of all of them, and no
+// node has a number. The error is a *NoNUMAError.
+func (rt *Runtime) NodeOfNUMA(number int) (node int, err error) {
+	if node = slices.Index(rt.numa, number); node < 0 {
+		return 0, &NoNUMAError{Number: number, Node: -1, Have: slices.Clone(rt.numa)}
+	}
+	return node, nil
+}
+
+// NUMAOfNode returns the number by which the operating system knows a memory node that is a NUMA
+// node: StarPU's starpu_memory_nodes_numa_devid_to_id. Devices and disks are none. The error
+// is a *NoNUMAError.
+func (rt *Runtime) NUMAOfNode(node int) (number int, err error) {
+	if node < 0 || node >= len(rt.numa) {
+		return 0, &NoNUMAError{Node: node, Have: slices.Clone(rt.numa)}
+	}
+	return rt.numa[node], nil
 }
 
 func nodeInfo(m accel.Memory) NodeInfo {
@@ -318,7 +342,8 @@ type worker struct {
 	tc        TaskContext
 	park      chan bool // true: go on as the worker that looks for work
 	name      string
-	kind      string // the device's name
+	kind      string // the device's name, or that of CPUs
+	unit      int    // its number among the workers of its device
 	arch      string // what its kernels are written for
 	dev       accel.Device
 	stream    accel.Stream   // of the kernels; nil on the CPU
@@ -357,11 +382,25 @@ type worker struct {
 	_     [64]byte
 }
 
+// isNUMA reports whether d is a NUMA node, with CPU workers.
+func isNUMA(d accel.Device) bool {
+	_, ok := accel.AsNUMA(d)
+	return ok
+}
+
+// kindOf is what the workers of a device are: CPUs on NUMA nodes, else the device by its name.
+func kindOf(d accel.Device) string {
+	if isNUMA(d) {
+		return cpuArch
+	}
+	return d.Name()
+}
+
 // newWorker makes the next worker, which is unit i of a device.
 func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node int) *worker {
 	w := &worker{releaser: releaser{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
 		own: len(rt.workers), turn: make(chan struct{}, 1),
-		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
+		name: fmt.Sprintf("%s %d", kindOf(dev), i), kind: kindOf(dev), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
 	w.host = w.arch == cpuArch
 	// callBare relies on worker.loop, which a Sequential runtime does not run.
@@ -452,6 +491,8 @@ type lane struct {
 	most    int     // workers that may run its tasks; 0: all
 	queued  int     // ready tasks; those of the common lane are not counted
 	running int     // workers that have a task of it
+	wanted  int     // if most > 0: workers that its gang in the queue lacks
+	later   int     // leaders of other gangs of it, which wait for that one, or for room
 	used    float64 // seconds that workers spent on it, divided by the weight
 	idle    bool    // it has no ready tasks; it gets no credit for that time
 	tried   uint64  // lanes.mu.search of the last look into its policy
@@ -504,8 +545,9 @@ type gang struct {
 	t       *task
 	size    int
 	mode    Parallelism
-	members []*worker // the leader first; guarded by the runtime's gangs.mu until complete
-	inTurn  bool      // Sequential: there are no members, and ranks run one at a time
+	members []*worker  // the leader first; guarded by the runtime's gangs.mu until complete
+	only    *sched.Set // workers that the policy chose; nil: all that the task allows
+	inTurn  bool       // Sequential: there are no members, and ranks run one at a time
 
 	mu struct {
 		sync.Mutex
@@ -525,9 +567,23 @@ type gang struct {
 	cond *sync.Cond
 }
 
-// gangs is the queue of those that are not complete.
+// members lists the workers of t, the one that leads it first; nil: it has one, or has not
+// started.
+func (t *task) members() (ids []int) {
+	sp := t.special()
+	if sp == nil || sp.gang == nil || sp.gang.inTurn || sp.gang.size == 1 {
+		return nil
+	}
+	for _, m := range sp.gang.members {
+		ids = append(ids, m.id)
+	}
+	return ids
+}
+
+// gangs is the queue of those that are not complete, except those that wait for another of
+// their lane.
 type gangs struct {
-	open atomic.Int32 // length of the queue
+	open atomic.Int32 // those that are not complete
 	mu   struct {
 		sync.Mutex
 		queue []*gang

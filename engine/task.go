@@ -48,7 +48,8 @@ type taskOptions struct {
 	can      []*sched.Set // by implementation: workers that can execute it; nil: all
 	sequence *sequence    // of the place
 	parent   *Subgraph    // that it belongs to
-	size     int          // how many workers it has
+	size     int          // how many workers it has, at most
+	choice   sched.Gang   // of these, by the policy; belongs to it while it has the task
 	gang     *gang        // those, from when it starts
 
 	spec    TaskSpec // of prepared and repeating tasks
@@ -57,6 +58,26 @@ type taskOptions struct {
 	dropped bool     // the round did not run: Stop was called
 	list    waitlist // tasks and callers that wait for a prepared task
 	named   []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
+}
+
+// workers returns how many workers t has, if its codelet is parallel: those that the policy
+// has chosen, or else will have; 0 if it is not.
+func (t *task) workers() int {
+	sp := t.special()
+	switch {
+	case sp == nil || !t.parallel():
+		return 0
+	case sp.gang != nil:
+		return sp.gang.size
+	case sp.choice.Size > 0:
+		return sp.choice.Size
+	}
+	return sp.size
+}
+
+// parallel reports whether several workers may run t.
+func (t *task) parallel() bool {
+	return t.codelet != nil && t.codelet.Traits != nil && t.codelet.Traits.Parallel != Single
 }
 
 // special returns what t has if it is a special task, else nil.

@@ -81,8 +81,12 @@ func onObjects(t *testing.T, fn func(t *testing.T, rt *Runtime, j *Job)) {
 		"verify":     func(*testing.T) Options { return Options{Workers: 2, Verify: true} },
 		"models":     func(t *testing.T) Options { return Options{Workers: 2, Policy: "dmda", PerfDir: t.TempDir()} },
 		"devices":    func(*testing.T) Options { return Options{Workers: 2, Devices: simulated(1<<20, 2)} },
-		"disk":       func(t *testing.T) Options { return onDisk(t, Options{Workers: 3}, 1<<10) },
-		"all":        func(t *testing.T) Options { return onDisk(t, Options{Workers: 2, Devices: simulated(1<<20, 2)}, 1<<10) },
+		"numa":       func(*testing.T) Options { return Options{Workers: 1, Devices: sockets(1<<20, 2, 0)} },
+		"numa, disk": func(t *testing.T) Options {
+			return onDisk(t, Options{Workers: 1, Devices: sockets(1<<20, 2, 1)}, 1<<10)
+		},
+		"disk": func(t *testing.T) Options { return onDisk(t, Options{Workers: 3}, 1<<10) },
+		"all":  func(t *testing.T) Options { return onDisk(t, Options{Workers: 2, Devices: simulated(1<<20, 2)}, 1<<10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt, j := start(t, o(t))

@@ -6,20 +6,28 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// bind binds the thread of a CPU worker to its processor, if Options.Processors says so.
+// bind binds the thread of a CPU worker to its processor, if Options.Processors, or the NUMA node that
+// it belongs to, says which that is.
 func (w *worker) bind() {
-	all := w.rt.opt.Processors
-	if len(all) == 0 || !w.host || w.standIn {
+	if w.kind != cpuArch || w.standIn { // the numbers of stand-ins change
+		return
+	}
+	all, i := w.rt.opt.Processors, w.id
+	if n, ok := accel.AsNUMA(w.dev); ok {
+		all, i = n.Processors(), w.unit
+	}
+	if len(all) == 0 {
 		return
 	}
 	runtime.LockOSThread() // until the goroutine ends, and the thread with it
 	// The processor may be gone since New looked: then the worker runs anywhere.
-	_ = cpu.BindThread(all[w.id%len(all)])
+	_ = cpu.BindThread(all[i%len(all)])
 }
 
 // loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
@@ -62,9 +70,11 @@ func (w *worker) work() {
 			w.awaitOldest()
 		}
 		var it *sched.Item
-		if !rt.lanes.on.Load() {
+		switch {
+		case woken && len(w.queued) == 0 && w.wanted(): // it may be woken for that
+		case !rt.lanes.on.Load():
 			it = rt.policy.Pop(w.id)
-		} else {
+		default:
 			it = w.popLane(&looking)
 		}
 		if it != nil {

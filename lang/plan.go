@@ -450,7 +450,17 @@ func (p *Plan) figure(name string) (v float64, known, ok bool) {
 		return 0, false, false
 	}
 	n := 0
-	if node != "ram)" {
+	switch text, isNUMA := strings.CutPrefix(node, "numa("); {
+	case node == "ram)":
+	case isNUMA: // they are the first nodes
+		i, err := strconv.Atoi(strings.TrimSuffix(text, "))"))
+		if err != nil || i < 0 || !strings.HasSuffix(text, "))") {
+			return 0, false, false
+		}
+		if n = i; !onNUMA(p.Graph, i) {
+			return 0, false, true
+		}
+	default:
 		i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(node, "gpu("), "))"))
 		if err != nil || i < 0 || !strings.HasPrefix(node, "gpu(") {
 			return 0, false, false
@@ -464,11 +474,22 @@ func (p *Plan) figure(name string) (v float64, known, ok bool) {
 	return float64(peak[n]), true, true
 }
 
+// onNUMA reports whether memory node i is main memory, or that of another NUMA node. Those are the first
+// nodes; some have no workers, and a device has at least one.
+func onNUMA(g *graph.Graph, i int) bool {
+	for _, w := range g.Workers {
+		if w.Kind != "cpu" && w.Node > 0 && w.Node <= i {
+			return false // behind them
+		}
+	}
+	return i < len(g.Nodes)
+}
+
 // deviceNode is the memory of device i; -1: there is none.
 func deviceNode(g *graph.Graph, i int) int {
 	var kinds []string
 	for _, w := range g.Workers {
-		if w.Node == 0 {
+		if w.Node == 0 || w.Kind == "cpu" {
 			continue
 		}
 		if len(kinds) == 0 || kinds[len(kinds)-1] != w.Kind {

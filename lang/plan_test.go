@@ -9,7 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/numa"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
@@ -582,6 +586,58 @@ for b in 0..4 { insert set(W x[b]) }
 		}
 		if len(ds) != 1 || ds[0].Code != c.code || ds[0].Label != c.label || ds[0].Span.Start.Line != 1 || !strings.Contains(c.comment, "expect") {
 			t.Errorf("%s: %+v, want %s %q", c.comment, ds, c.code, c.label)
+		}
+	}
+}
+
+// TestExpectationsOfNUMA: a node without processors, such as a CXL card, has a peak, and a device behind
+// it is no NUMA node.
+func TestExpectationsOfNUMA(t *testing.T) {
+	sys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"cpu/online": "0-3", "node/online": "0-2", "node/node0/cpulist": "0-1", "node/node1/cpulist": "2-3", "node/node2/cpulist": "",
+		"node/node0/meminfo": "Node 0 MemTotal: 1048576 kB", "node/node1/meminfo": "Node 1 MemTotal: 1048576 kB", "node/node2/meminfo": "Node 2 MemTotal: 1048576 kB",
+	} {
+		sys["devices/system/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	topology := lang.Must(numa.Read(sys, numa.Limits{}))
+	nodes := topology.Open(4)
+	gpu := lang.Must(sim.New(sim.Options{Name: "sim 0", Capacity: 1 << 20}))
+	t.Cleanup(func() {
+		if err := errors.Join(nodes.Close(), gpu.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	for devices, all := range map[string][]accel.Device{"nodes": nodes.Devices, "and a device": append(slices.Clone(nodes.Devices), gpu)} {
+		for _, c := range []struct{ figure, label string }{
+			{"peak(numa(0))", "peak(numa(0)) is 8192"},
+			{"peak(numa(1))", "peak(numa(1)) is 8192"},
+			{"peak(numa(2))", "peak(numa(2)) is 0"},
+			{"peak(numa(3))", ""}, // there is none
+		} {
+			src := "# expect " + c.figure + " == 7\n" + `
+codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+register x = vector[f64](1024, fill = 1)
+insert add(RW x @ numa(1))
+`
+			prog, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "p.spu", []byte(src))
+			if prog == nil {
+				t.Fatal(ds.Err())
+			}
+			p, err := prog.Plan(t.Context(), engine.Machine{Workers: nodes.Workers, Devices: all, PerfDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			label := ""
+			var found lang.Diagnostics
+			if err := p.Expectations(); errors.As(err, &found) {
+				label = found[0].Label
+			} else if err != nil {
+				t.Error(err)
+			}
+			if label != c.label {
+				t.Errorf("%s: %s: %q, want %q", devices, c.figure, label, c.label)
+			}
 		}
 	}
 }

@@ -61,6 +61,8 @@ func TestSessionPlan(t *testing.T) {
 		{"the other part", "register x = vector[f64](4)\npartition x by blocks(2)\ninsert set(W x[0], 1.0)", "insert add(RW x[0], 1.0)", "add", ""},
 		{"no value any more", "register x = vector[f64](4, fill = 1)\ninvalidate x", "insert add(RW x, 1.0)", "", "E0402"},
 		{"unregistered", "register x = vector[f64](4, fill = 1)\nlet w = x\nunregister x", "insert add(RW w, 1.0)", "", "E0403"},
+		{"unregistered, with a layout on devices", "codelet turn(a: R matrix[f64], b: W matrix[f64]) { each i, j in b { b[i, j] = a[j, i] } }\nregister m, n = matrix[f64](4, 2, fill = 1, layout = layout(into = turn, from = turn, sizes = [2, 4]))\nlet w = m\nunregister m",
+			"insert clear(W n)\nacquire R n as a { assert a[0, 0] == 0.0 }", "clear acquire", ""},
 		{"a view that has ended", "register x = vector[f64](4, fill = 1)\npartition v = x by blocks(2)\nlet p = v[0]\nunpartition v", "insert add(RW p, 1.0)", "", "E0506"},
 		{"views of views, lists and names that share data", "register xs = [vector[f64](8, fill = float(i)) for i in 0..2]\npartition v = xs[1] by blocks(2)\npartition v[1] by blocks(2)\nlet all = [v[1][0], xs[0]]\nlet same = all",
 			"for h in same { insert add(RW h, 1.0) }\nacquire R all[0] as a { assert a[0] == 2.0 }", "2*add acquire", "!"},

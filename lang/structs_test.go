@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
@@ -108,5 +109,27 @@ print(p)
 		if err := run(lang.Bind("p", c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want an error with %q", err, c.want)
 		}
+	}
+}
+
+// TestStructsCopyBool: an assignment of an element stores 0 or 1, whatever byte the program has for true.
+func TestStructsCopyBool(t *testing.T) {
+	prog := compile(t, lang.Config{}, `
+struct P { on: bool; id: i32 }
+extern p: vector[P]
+codelet turn(p: RW vector[P]) { for i in 0..p.n // 2 { p[i] = p[p.n - 1 - i] } }
+insert turn(RW p)
+`)
+	on := []byte{1, 0, 0, 9}
+	ps := struct {
+		On []bool
+		ID []int32
+	}{unsafe.Slice((*bool)(unsafe.Pointer(&on[0])), len(on)), []int32{1, 2, 3, 4}}
+	inst, err := prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 1}), lang.Bind("p", lang.Must(lang.StructsOf(&ps))))
+	if err == nil {
+		err = inst.Close()
+	}
+	if got := fmt.Sprint(on, ps.ID); err != nil || got != "[1 0 0 9] [4 3 3 4]" {
+		t.Errorf("%v %v, want [1 0 0 9] [4 3 3 4]", got, err)
 	}
 }

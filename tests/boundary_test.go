@@ -40,11 +40,11 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/starpush"},
 	"github.com/spf13/pflag":              {"cmd/starpush"},
 	"golang.org/x/term":                   {"cmd/starpush"},
-	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/opencl", "lang/kernel/llvm"},
+	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/mpi", "accel/opencl", "lang/kernel/llvm"},
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
-	"golang.org/x/sys":                    {"engine/perf", "accel/cpu", "cmd/starpush/cli"},
+	"golang.org/x/sys":                    {"engine/perf", "accel/cpu", "accel/numa", "cmd/starpush/cli"},
 	"go.starlark.net":                     {"tests/bench/peers"}, // a module of its own
 	"github.com/rogpeppe/go-internal":     {"lang/diag/diagtest"},
 }

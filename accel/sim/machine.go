@@ -77,7 +77,7 @@ var presets = []func() Machine{
 	},
 	func() Machine {
 		return Machine{Title: "numa2", About: "2 NUMA nodes with 2 CPUs each", Workers: 2, Devices: []Options{
-			{Name: "numa 1", Capacity: 4 << 30, Units: 2, Async: true, Main: socket},
+			{Name: "numa 1", NUMA: 1, Capacity: 4 << 30, Units: 2, Async: true, Main: socket},
 		}}
 	},
 	func() Machine {

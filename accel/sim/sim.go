@@ -33,6 +33,7 @@ type Options struct {
 	Name     string // "" means "sim"
 	Capacity int64  // of its memory, in bytes
 	Units    int    // kernels that it can run at the same time; 0 means 1
+	NUMA     int    // not 0: the device is the NUMA node with this number, and its units are CPUs
 
 	// Async makes streams do their work on goroutines of their own, which end when
 	// the streams are closed.
@@ -98,6 +99,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("sim: the device %s: "+format, append([]any{o.Name}, args...)...)
 	}
 	switch {
+	case o.NUMA < 0:
+		return bad("NUMA node %d: node 0 is main memory, others have higher numbers", o.NUMA)
 	case o.Capacity < 0 || o.Units < 0:
 		return bad("%d bytes and %d units", o.Capacity, o.Units)
 	case !(o.Late >= 0 && o.Late <= 1):
@@ -144,6 +147,12 @@ func (d *Device) Model() string {
 	}
 	return text
 }
+
+// NUMA implements accel.CPUs.
+func (d *Device) NUMA() (number int, ok bool) { return d.o.NUMA, d.o.NUMA != 0 }
+
+// Processors implements accel.CPUs: simulated ones have no numbers.
+func (d *Device) Processors() []int { return nil }
 
 // Units implements accel.Device.
 func (d *Device) Units() int { return d.o.Units }

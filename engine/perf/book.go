@@ -153,6 +153,12 @@ type recordKey struct {
 	fp      Footprint
 	impl    int
 	variant string
+	workers int
+}
+
+// group returns the key of the group of k on the architecture of r.
+func (r *Recorder) group(k recordKey) groupKey {
+	return groupKey{r.arch, k.impl, k.variant, k.workers}
 }
 
 // record is what the worker measured of a footprint since it told the table.
@@ -183,7 +189,7 @@ func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
 		return
 	}
 	params, size := m.params(c), m.size(c)
-	k := recordKey{t, m.footprint(c, size, params), c.Impl, c.Variant}
+	k := recordKey{t, m.footprint(c, size, params), c.Impl, c.Variant, c.Workers}
 	e := r.cells[k]
 	if e == nil {
 		if len(r.cells) >= maxEntries {
@@ -192,7 +198,7 @@ func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
 		}
 		e = &record{Sized: Sized{Footprint: k.fp, What: m.describe(c), Size: size, Params: params}, every: 1}
 		r.cells[k] = e
-		e.done = r.book.enough(t.known(groupKey{r.arch, k.impl, k.variant}, k.fp))
+		e.done = r.book.enough(t.known(r.group(k), k.fp))
 	}
 	if e.done {
 		return
@@ -209,13 +215,13 @@ func (r *Recorder) tell(k recordKey, e *record) {
 		return
 	}
 	e.Last = now()
-	n := k.table.add(groupKey{r.arch, k.impl, k.variant}, &e.Sized)
+	n := k.table.add(r.group(k), &e.Sized)
 	e.Entry.clear()
 	enough := k.table.model.minSamples()
 	if n >= 4*enough {
 		e.every = recordBatch
 	}
-	e.done = r.book.enough(n >= enough && k.table.known(groupKey{r.arch, k.impl, k.variant}, k.fp))
+	e.done = r.book.enough(n >= enough && k.table.known(r.group(k), k.fp))
 }
 
 // Flush gives the tables everything that was collected.

@@ -533,7 +533,7 @@ func TestTablesAreBounded(t *testing.T) {
 		c.Impl = i
 		rec.Record(tab, c, 1e-3)
 	}
-	if g := tab.findLocked(groupKey{"cpu", 0, ""}); len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
+	if g := tab.findLocked(groupKey{arch: "cpu"}); len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
 		t.Errorf("%d entries, %d in the recorder, %d groups", len(g.cells), len(rec.cells), len(tab.mu.groups))
 	}
 	if err := b.Save(); err != nil {
@@ -569,5 +569,41 @@ func TestModelsThatMakeNoSense(t *testing.T) {
 	}
 	if _, err := NewBook(nil, 3); err == nil {
 		t.Error("level 3 is accepted")
+	}
+}
+
+// TestWorkers: each number of workers of a parallel codelet has its own times, in the
+// program and in its file, and a curve goes through those of one number only.
+func TestWorkers(t *testing.T) {
+	for _, m := range []*Model{{MinSamples: 2}, {Kind: Regression, MinSamples: 2}} {
+		dir := t.TempDir()
+		b := newBook(t, dir, Update)
+		tab, rec := b.Table("m", "", m), b.NewRecorder("cpu")
+		for n := 1; n <= 4; n++ {
+			for size := 100; size <= 800; size *= 2 {
+				for range 2 {
+					c := onVector(size)
+					c.Workers = n
+					rec.Record(tab, c, float64(size)/float64(n))
+				}
+			}
+		}
+		rec.Record(tab, onVector(100), 7)
+		if err := b.Save(); err != nil {
+			t.Fatal(err)
+		}
+		for what, tab := range map[string]*Table{"measured": tab, "loaded": newBook(t, dir, UseOnly).Table("m", "", m)} {
+			for n := 1; n <= 5; n++ {
+				c := onVector(200)
+				c.Workers = n
+				e := tab.Estimate(c)
+				if want := 200 / float64(n); e.Known != (n < 5) || e.Known && (e.Seconds < 0.999*want || e.Seconds > 1.001*want) {
+					t.Errorf("%v, %s: %d workers take %v, want %v", m.Kind, what, n, e, want)
+				}
+			}
+			if e := tab.Estimate(onVector(100)); e.Samples != 1 {
+				t.Errorf("%v, %s: without a number of workers %v", m.Kind, what, e)
+			}
+		}
 	}
 }

@@ -1,9 +1,9 @@
 // Package perf learns how long tasks take, and predicts it.
 //
 // A Model is what a codelet declares: which kind of prediction it wants. The measurements
-// of one codelet are a Table: for each architecture, implementation and variant of it, one Entry for
-// each footprint, that is for each combination of operand sizes, element types and chosen
-// arguments. A Book holds the tables of one running program, and a Store the files in
+// of one codelet are a Table: for each architecture, implementation and variant of it, and
+// each number of workers of a parallel task, one Entry for each footprint, that is for each
+// combination of operand sizes, element types and chosen arguments. A Book holds the tables of one running program, and a Store the files in
 // which they outlive it.
 //
 // Kinds of models, as in StarPU:

@@ -17,13 +17,14 @@ import (
 
 // Schema is the version of the files that this package writes. It reads those before, too:
 // version 1 has no recent measurements, and set some aside, which are left out; version 2 has no
-// variants of implementations.
-const Schema = 3
+// variants of implementations, version 3 no numbers of workers: what it has of parallel codelets is
+// not used.
+const Schema = 4
 
 // Bounds of a file.
 const (
 	maxEntries   = 1024 // footprints of one architecture and implementation
-	maxGroups    = 64   // architectures, implementations and variants of one codelet
+	maxGroups    = 256  // architectures, implementations, variants and numbers of workers of one codelet
 	maxFileBytes = 64 << 20
 )
 
@@ -42,14 +43,16 @@ type File struct {
 	ParamNames []string    // of a Multiple model
 	Terms      [][]float64 // of a Multiple model
 	Generation int64       // raised when everything was measured anew
-	Groups     []*Group    // in order of architecture, implementation and variant
+	Groups     []*Group    // in order of architecture, implementation, variant and number of workers
 }
 
-// Group holds the measurements with one variant of an implementation on one architecture.
+// Group holds the measurements with one variant of an implementation on one architecture, with one
+// number of workers.
 type Group struct {
 	Arch    string
 	Impl    int
 	Variant string   // see Call
+	Workers int      // see Call
 	Entries []*Sized // by size, then footprint
 }
 
@@ -145,6 +148,7 @@ type jsonGroup struct {
 	Arch    string      `json:"arch"`
 	Impl    int         `json:"impl"`
 	Variant string      `json:"variant,omitempty"`
+	Workers int         `json:"workers,omitempty"`
 	Fit     *jsonFit    `json:"fit,omitempty"` // for readers of the file; computed anew when it is loaded
 	Entries []jsonEntry `json:"entries"`
 }
@@ -191,7 +195,7 @@ func (f *File) encode(w io.Writer) error {
 		j.Terms = append(j.Terms, numbers(t))
 	}
 	for _, g := range f.Groups {
-		jg := jsonGroup{Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Entries: []jsonEntry{}}
+		jg := jsonGroup{Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Workers: g.Workers, Entries: []jsonEntry{}}
 		if f.Kind != History && f.Kind.measured() {
 			c := f.Fit(g)
 			jg.Fit = &jsonFit{number(c.A), number(c.B), number(c.C), numbers(c.Coef), number(c.RelError)}
@@ -245,9 +249,9 @@ func decode(data []byte) (*File, error) {
 		f.Terms = append(f.Terms, floats(t))
 	}
 	for _, jg := range j.Groups {
-		g := &Group{Arch: jg.Arch, Impl: jg.Impl, Variant: jg.Variant}
-		if len(jg.Entries) > maxEntries || jg.Impl < 0 {
-			return nil, fmt.Errorf("%w: implementation %d on %s has %d entries", ErrCorrupt, jg.Impl, jg.Arch, len(jg.Entries))
+		g := &Group{Arch: jg.Arch, Impl: jg.Impl, Variant: jg.Variant, Workers: jg.Workers}
+		if len(jg.Entries) > maxEntries || jg.Impl < 0 || jg.Workers < 0 {
+			return nil, fmt.Errorf("%w: implementation %d on %s with %d workers has %d entries", ErrCorrupt, jg.Impl, jg.Arch, jg.Workers, len(jg.Entries))
 		}
 		for _, je := range jg.Entries {
 			e, err := je.sized()
@@ -284,7 +288,7 @@ func (je *jsonEntry) sized() (*Sized, error) {
 // sort brings groups and entries in order.
 func (f *File) sort() {
 	slices.SortStableFunc(f.Groups, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Impl, b.Impl), cmp.Compare(a.Variant, b.Variant))
+		return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Impl, b.Impl), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Workers, b.Workers))
 	})
 	for _, g := range f.Groups {
 		sortEntries(g.Entries)
@@ -321,17 +325,19 @@ func (g *Group) Last() (t int64) {
 	return t
 }
 
+func (g *Group) key() groupKey { return groupKey{g.Arch, g.Impl, g.Variant, g.Workers} }
+
 // group finds or makes a group; nil when there are too many.
-func (f *File) group(arch string, impl int, variant string) *Group {
+func (f *File) group(k groupKey) *Group {
 	for _, g := range f.Groups {
-		if g.Arch == arch && g.Impl == impl && g.Variant == variant {
+		if g.key() == k {
 			return g
 		}
 	}
 	if len(f.Groups) >= maxGroups {
 		return nil
 	}
-	g := &Group{Arch: arch, Impl: impl, Variant: variant}
+	g := &Group{Arch: k.arch, Impl: k.impl, Variant: k.variant, Workers: k.workers}
 	f.Groups = append(f.Groups, g)
 	return g
 }
@@ -366,7 +372,7 @@ func (s *Sized) measure(o *Sized) {
 // that have not grown for longest go.
 func (f *File) Merge(o *File) {
 	for _, og := range o.Groups {
-		g := f.group(og.Arch, og.Impl, og.Variant)
+		g := f.group(og.key())
 		if g == nil {
 			continue
 		}

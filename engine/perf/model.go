@@ -54,6 +54,9 @@ type Call struct {
 	Impl int            // number of the implementation, from 0
 	// Variant is the way in which the implementation runs, where it has several: "native".
 	Variant string
+	// Workers is how many workers a task of a parallel codelet has. Each number has
+	// measurements of its own. 0: the codelet is not parallel.
+	Workers int
 }
 
 // Bytes is the size of all operands together.

@@ -64,7 +64,7 @@ func measured(fp Footprint, n int) *File {
 	for range n {
 		e.Add(1e-3)
 	}
-	g := f.group("cpu", 0, "")
+	g := f.group(groupKey{arch: "cpu"})
 	g.Entries = append(g.Entries, e)
 	return f
 }
@@ -85,7 +85,7 @@ func TestFilesComeBackAsWritten(t *testing.T) {
 		t.Fatalf("an empty store: %v", err)
 	}
 	want := measured(1, 12)
-	want.group("cpu", 1, "native").Entries = []*Sized{{Footprint: math.MaxUint64, What: "<&> \"x\"", Size: 3, Params: []float64{1, 2.5},
+	want.group(groupKey{"cpu", 1, "native", 3}).Entries = []*Sized{{Footprint: math.MaxUint64, What: "<&> \"x\"", Size: 3, Params: []float64{1, 2.5},
 		Entry: Entry{Moments: Moments{5, 3, 2, 2, 9}, Recent: []float64{2, 9, 2.5}}}}
 	err := s.Update(key, func(f *File) {
 		f.Kind, f.SizeUnit, f.ParamNames, f.Terms = Multiple, "flop", []string{"p", "q"}, [][]float64{{0, 0}, {1, 0.5}}
@@ -247,7 +247,7 @@ func TestBadFilesStay(t *testing.T) {
 		{"cut off", `{"starpush_perf": 1, "codelet": "ge`, ErrCorrupt, "perf reset"},
 		{"no version", `{"codelet": "gemm"}`, ErrCorrupt, "no version"},
 		{"version 0", `{"starpush_perf": 0, "codelet": "gemm"}`, ErrCorrupt, "no version"},
-		{"newer", `{"starpush_perf": 4, "codelet": "gemm", "groups": "other"}`, ErrNewer, "STARPUSH_PERF_DIR"},
+		{"newer", `{"starpush_perf": 5, "codelet": "gemm", "groups": "other"}`, ErrNewer, "STARPUSH_PERF_DIR"},
 		{"two", `{"starpush_perf": 1, "codelet": "gemm", "kind": "history"} {}`, ErrCorrupt, "follows"},
 		{"of another", `{"starpush_perf": 1, "codelet": "x", "kind": "history"}`, ErrCorrupt, `it is of "x"`},
 		{"kind", `{"starpush_perf": 1, "codelet": "gemm", "kind": "magic"}`, ErrCorrupt, "magic"},
@@ -339,7 +339,7 @@ func TestMergeIsBounded(t *testing.T) {
 		}
 	}
 	for i := range maxGroups + 5 {
-		f.group("arch", i, "")
+		f.group(groupKey{arch: "arch", impl: i})
 	}
 	if len(f.Groups) != maxGroups {
 		t.Errorf("%d groups", len(f.Groups))

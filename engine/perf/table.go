@@ -53,9 +53,11 @@ type groupKey struct {
 	arch    string
 	impl    int
 	variant string
+	workers int
 }
 
-// group is what is known of one variant of an implementation on one architecture.
+// group is what is known of one variant of an implementation on one architecture, with one number
+// of workers.
 type group struct {
 	groupKey
 	cells map[Footprint]*cell
@@ -94,7 +96,7 @@ func (t *Table) load() {
 	}
 	f.suit(t.model)
 	for _, fg := range f.Groups {
-		g := t.groupLocked(groupKey{fg.Arch, fg.Impl, fg.Variant})
+		g := t.groupLocked(groupKey{fg.Arch, fg.Impl, fg.Variant, fg.Workers})
 		for _, e := range fg.Entries {
 			g.cells[e.Footprint] = &cell{Sized: *e}
 			g.total += e.Samples()
@@ -109,7 +111,7 @@ func (t *Table) kept() bool { return t.book.store != nil && t.key.Codelet != "" 
 // findLocked returns the group of k, nil when there is none.
 func (t *Table) findLocked(k groupKey) *group {
 	for _, g := range t.mu.groups {
-		if g.impl == k.impl && g.arch == k.arch && g.variant == k.variant {
+		if g.groupKey == k {
 			return g
 		}
 	}
@@ -138,7 +140,7 @@ func (t *Table) Estimate(c *Call) Estimate {
 	params := m.params(c)
 	size := m.size(c)
 	fp := m.footprint(c, size, params)
-	k := groupKey{c.Arch, c.Impl, c.Variant}
+	k := groupKey{c.Arch, c.Impl, c.Variant, c.Workers}
 
 	t.mu.RLock()
 	g := t.findLocked(k)
@@ -277,7 +279,7 @@ func (t *Table) save() error {
 	m := t.model
 	delta := &File{Key: t.key}
 	for _, g := range t.mu.groups {
-		d := delta.group(g.arch, g.impl, g.variant)
+		d := delta.group(g.groupKey)
 		for _, c := range g.cells {
 			if c.added.Samples() > 0 {
 				s := c.Sized

@@ -7,7 +7,8 @@ package sched
 // S. Thibault, R. Namyst: Data-aware task scheduling on multi-accelerator based
 // platforms, ICPADS 2010), which go back to HEFT (H. Topcuoglu, S. Hariri,
 // M.-Y. Wu, IEEE TPDS 13, 2002). The one difference: a worker that has nothing
-// takes what waits for another one, if it is expected to end it no later.
+// takes what waits for another one, if it is expected to end it no later. pheft is dmda
+// for items that may have several workers; see pheft.go.
 
 import (
 	"sync"
@@ -21,7 +22,7 @@ var dmdaOptions = []Option{
 }
 
 // dmKind says which policy of the family it is.
-type dmKind struct{ data, sorted, ready bool }
+type dmKind struct{ data, sorted, ready, gangs bool }
 
 func (k dmKind) new(m Machine, set settings) Policy {
 	p := &dm{m: m, kind: k, alpha: set["alpha"], beta: set["beta"], gamma: set["gamma"]}
@@ -40,23 +41,39 @@ type dm struct {
 	n                  atomic.Int64
 	mu                 struct {
 		sync.Mutex
-		workers []expected
-		idle    idle
+		workers     []expected
+		idle        idle
+		nextUnknown int // of the sizes that are not known, see bestTeamLocked
 	}
 }
 
 // expected is a worker: its queue, and when it is expected to come to what. All
 // times are in seconds.
 type expected struct {
-	queue  levels
-	start  float64 // when the first queued item can start
-	length float64 // from then on, of what is queued
-	busy   bool    // something was given out and is not known to have ended
-	runs   float64 // how long that is expected to run
+	queue         levels
+	start         float64 // when the first queued item can start
+	length        float64 // from then on, of what is queued
+	busy          bool    // something was given out and is not known to have ended
+	runs          float64 // how long that is expected to run
+	teamDelay     float64 // from start on, for others: part of length, while the first item is a team that they run, too
+	blockedByTeam bool    // it found nothing, because of such a team
+	team          *team   // that was given out, to the worker or to another of the team
+	leading       *team   // that was given to the worker
 }
 
 // end is when the worker is expected to have done all it has.
-func (x *expected) end(now float64) float64 { return max(x.start, now) + x.length }
+func (x *expected) end(now float64) float64 {
+	return max(x.start+x.teamDelay, now) + x.length - x.teamDelay
+}
+
+// add queues e.
+func (x *expected) add(key int32, e entry, now float64) {
+	if x.teamDelay == 0 {
+		x.start = max(x.start, now)
+	}
+	x.length += e.length + e.transfer
+	x.queue.push(key, e)
+}
 
 // items is how many items the worker has.
 func (x *expected) items() int {
@@ -93,6 +110,11 @@ func sane(x float64) float64 {
 }
 
 func (p *dm) Push(it *Item, from int) int {
+	if p.kind.gangs {
+		if g := p.m.Gang(it); g != nil {
+			return p.pushTeam(it, g, from)
+		}
+	}
 	var few [8]prediction
 	of := few[:]
 	if len(p.classes) > len(of) {
@@ -116,8 +138,8 @@ func (p *dm) Push(it *Item, from int) int {
 	if b != nil && !learning {
 		b.place(p.m.Workers[w].Node)
 	}
-	if tell := p.m.Explain(); tell != nil {
-		p.explainLocked(tell, it, w, of, now)
+	if explain := p.m.Explain(); explain != nil {
+		p.explainLocked(explain, it, w, of, now)
 	}
 	x, e := &p.mu.workers[w], entry{it: it}
 	if pr := &of[p.of[w]]; pr.known {
@@ -125,9 +147,7 @@ func (p *dm) Push(it *Item, from int) int {
 		// data travels while the worker does what it has; it waits for the rest
 		e.transfer = max(0, now+pr.transfer-x.end(now))
 	}
-	x.start = max(x.start, now)
-	x.length += e.length + e.transfer
-	x.queue.push(key, e)
+	x.add(key, e, now)
 	p.n.Add(1)
 	if w == from && x.queue.n == 1 { // it comes next
 		p.mu.idle[w] = false
@@ -244,6 +264,11 @@ func (p *dm) Pop(w int) *Item {
 	defer p.mu.Unlock()
 	x := &p.mu.workers[w]
 	x.busy, x.start, p.mu.idle[w] = false, now, false // what it had before is over
+	if p.kind.gangs {
+		if it, done := p.popTeamLocked(w, now); done {
+			return it
+		}
+	}
 	var e entry
 	switch {
 	case x.queue.n == 0:
@@ -251,6 +276,9 @@ func (p *dm) Pop(w int) *Item {
 		if e, ok = p.stealLocked(w, now); !ok {
 			p.mu.idle[w] = true
 			return nil
+		}
+		if e.team != nil {
+			return e.it
 		}
 	case p.kind.ready:
 		e = x.queue.remove(x.queue.best(func(it *Item) int64 { return p.m.Missing(it, w) }))
@@ -292,15 +320,12 @@ func (p *dm) stealLocked(u int, now float64) (entry, bool) {
 		if v < 0 || v == u {
 			continue
 		}
-		x := &p.mu.workers[v]
-		e, at := x.queue.find(u)
-		if !at.ok || !p.willingLocked(u, v, e, e.length, now) {
+		got, ok := p.stealFromLocked(u, v, now)
+		if !ok {
 			continue
 		}
-		got := x.queue.remove(at)
-		x.shorten(&got)
 		got.transfer = 0
-		if p.of[u] != p.of[v] {
+		if got.team == nil && p.of[u] != p.of[v] {
 			var pr prediction
 			p.predict(got.it, u, &pr)
 			got.length, got.transfer = pr.length, pr.transfer
@@ -323,7 +348,7 @@ func (p *dm) Share(w int) int {
 		if !idle {
 			continue
 		}
-		if e, at := x.queue.find(v); at.ok && p.willingLocked(v, w, e, e.length, now) {
+		if e, at := x.queue.find(v); at.ok && (e.team != nil || p.willingLocked(v, w, e, e.length, now)) {
 			p.mu.idle[v] = false
 			return v
 		}
@@ -338,7 +363,20 @@ func (p *dm) Started(_ *Item, w int) {
 	now := p.m.Now()
 	p.mu.Lock()
 	p.mu.workers[w].start = now + p.mu.workers[w].runs
+	if tm := p.mu.workers[w].leading; tm != nil {
+		tm.started = true
+		p.eachOfLocked(tm, func(x *expected) { x.start = now + x.runs })
+	}
 	p.mu.Unlock()
+}
+
+// eachOfLocked calls fn for the workers that have got nothing since tm was given out.
+func (p *dm) eachOfLocked(tm *team, fn func(*expected)) {
+	for _, v := range tm.workers {
+		if x := &p.mu.workers[v]; x.team == tm {
+			fn(x)
+		}
+	}
 }
 
 // Ended corrects what was expected: the worker is free.
@@ -346,5 +384,8 @@ func (p *dm) Ended(_ *Item, w int, _ float64) {
 	now := p.m.Now()
 	p.mu.Lock()
 	p.mu.workers[w].start, p.mu.workers[w].busy = now, false
+	if tm := p.mu.workers[w].leading; tm != nil {
+		p.eachOfLocked(tm, func(x *expected) { x.start, x.busy = now, false })
+	}
 	p.mu.Unlock()
 }

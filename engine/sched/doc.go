@@ -25,7 +25,8 @@
 //     should; Nobody, if the worker that released the item will come to it next.
 //   - Pop returns an item that Item.Allows the worker, or nil, after which the
 //     worker may go to sleep. For an item that it does not find then, the policy
-//     must name a worker to wake: only the result of a Push wakes a sleeping worker.
+//     must name a worker to wake: the result of a Push wakes a sleeping worker, and so
+//     does Machine.Wake, for items that were pushed before.
 //   - Empty says whether anything is queued.
 //
 // The engine takes it as Options.NewPolicy. A policy must not keep an item from all
@@ -46,6 +47,13 @@
 // measurements), how long data travels there (Transfer, Missing), which data is
 // used (Data), and which items are of a kind (Kind).
 //
+// An item that several workers may run together has a Gang (Machine.Gang). A policy may
+// choose how many it gets (Gang.Size), and which (Gang.Workers), until it gives the item to one
+// of them. The engine makes the others members of the gang when they come free. Size must be
+// within Least and Most, or 0, else the engine takes Most. Members share a memory node: Workers must have the
+// worker that gets the item, and at least Size that the item allows on its node. Otherwise the engine
+// ignores Workers.
+//
 // # The policies
 //
 //	lws         local work stealing: workers follow what they released, and take
@@ -59,6 +67,9 @@
 //	dmdap       the same, with queues sorted by priority
 //	dmdar       as dmda; what has its data there first
 //	dmdas       both
+//	pheft       as dmda; for an item that several workers may run, the number of
+//	            workers that is expected to end it first
+//	peager      as eager; such an item gets the workers that are idle
 //	heteroprio  buckets that each architecture visits in an order of its own
 //	darts       data first, then all that can run with it
 //

@@ -11,6 +11,7 @@ type entry struct {
 	transfer float64 // predicted time that its worker will wait for data, seconds
 	known    bool    // length is predicted
 	passed   int     // how often others went first
+	team     *team   // of pheft: it is in the queues of others, too; nil: it is not
 }
 
 // levels is a queue of entries by level, the highest first, those of one level
@@ -78,6 +79,29 @@ func (q *levels) find(w int) (e *entry, at place) {
 	}
 	q.none.add(w)
 	return nil, at
+}
+
+// each calls fn for all entries, the first one first, until it returns false.
+func (q *levels) each(fn func(e *entry, at place) bool) {
+	for i := range q.all {
+		l := &q.all[i]
+		for k := l.head; k < len(l.items); k++ {
+			if !fn(&l.items[k], place{i, k, true}) {
+				return
+			}
+		}
+	}
+}
+
+// where returns the place of a team that is in the queue.
+func (q *levels) where(tm *team) (found place) {
+	q.each(func(e *entry, at place) bool {
+		if e.team == tm {
+			found = at
+		}
+		return !found.ok
+	})
+	return found
 }
 
 // best returns the entry of the highest level with the lowest cost, the first

@@ -85,7 +85,7 @@ func (p *lws) share(w *local) {
 func (p *lws) shareNow(w *local) {
 	if w.next != nil {
 		p.share(w)
-		p.m.Wake()
+		p.m.Wake(Anyone)
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *lws) choose(id int) *Item {
 	}
 	if it != nil {
 		if !w.queue.empty() { // on their way here others may have found them nowhere, and gone to sleep
-			p.m.Wake()
+			p.m.Wake(Anyone)
 		}
 		return it
 	}

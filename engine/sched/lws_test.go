@@ -161,7 +161,7 @@ func TestLWSWakes(t *testing.T) {
 	} {
 		woken := 0
 		p := reusing(t, 1e-3, map[int64][]int64{1: {1}, 2: {2}, 9: {1}})
-		p.m.Wake = func() {
+		p.m.Wake = func(int) {
 			if p.Empty() {
 				t.Errorf("%s: there is nothing to wake for yet", name)
 			}
@@ -186,7 +186,7 @@ func TestLWSWakes(t *testing.T) {
 func TestWSWakes(t *testing.T) {
 	woken := 0
 	m := CPUs(2)
-	m.Wake = func() { woken++ }
+	m.Wake = func(int) { woken++ }
 	p := newWS(m, nil)
 	if w := p.Push(&Item{Order: 2}, 0); w != Nobody {
 		t.Fatalf("the item that goes next is for %d", w)

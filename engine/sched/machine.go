@@ -38,15 +38,18 @@ type Machine struct {
 	Kind func(it *Item) any
 	// Bundle returns the bundle of the item, nil for none. Default: none.
 	Bundle func(it *Item) *Bundle
+	// Gang returns the gang of an item that may run on several workers at once, nil for
+	// others. Default: none.
+	Gang func(it *Item) *Gang
 	// Explain returns the function that receives the reasons why the policy gives items
 	// to workers, nil while there is no listener. It is called under the policy's locks, before the item can be
 	// given out. Policies that weigh workers against each other ask; the others need
 	// not. Default: nil.
 	Explain func() func(it *Item, c *Choice)
-	// Wake asks a worker that sleeps to look for items: for policies that kept an item
-	// for one worker (Push returned Nobody) and now let any worker take it, because that
-	// one begins something else. Default: nothing.
-	Wake func()
+	// Wake asks a worker that sleeps to look for items, worker w or Anyone: for policies that
+	// kept an item for one worker (Push returned Nobody) and now let any worker take it,
+	// because that one begins something else. Default: nothing.
+	Wake func(w int)
 	// Now is the time in seconds since some moment. Default: the machine's
 	// monotonic clock.
 	Now func() float64
@@ -98,11 +101,14 @@ func (m Machine) filled() Machine {
 	if m.Bundle == nil {
 		m.Bundle = func(*Item) *Bundle { return nil }
 	}
+	if m.Gang == nil {
+		m.Gang = func(*Item) *Gang { return nil }
+	}
 	if m.Explain == nil {
 		m.Explain = func() func(*Item, *Choice) { return nil }
 	}
 	if m.Wake == nil {
-		m.Wake = func() {}
+		m.Wake = func(int) {}
 	}
 	if m.Now == nil {
 		start := time.Now()

@@ -55,6 +55,8 @@ var table = []Entry{
 	{Name: "dmdap", Doc: "as dmda, highest priority first", Priorities: Strict, make: dmKind{data: true, sorted: true}.new, Options: dmdaOptions},
 	{Name: "dmdar", Doc: "as dmda, what has its data there first", Priorities: Front, make: dmKind{data: true, ready: true}.new, Options: dmdaOptions},
 	{Name: "dmdas", Doc: "as dmdap, and among equals what has its data there first", Priorities: Strict, make: dmKind{data: true, sorted: true, ready: true}.new, Options: dmdaOptions},
+	{Name: "pheft", Doc: "as dmda, and for parallel tasks the number of workers that is expected to end them first", Priorities: Front, make: dmKind{data: true, gangs: true}.new, Options: dmdaOptions},
+	{Name: "peager", Doc: "as eager, and parallel tasks get the workers that are idle", Priorities: Front, make: newPeager},
 	{Name: "heteroprio", Doc: "each architecture first does what it is best at, then highest priority first", Priorities: Strict, make: newHeteroprio, Options: heteroprioOptions},
 	{Name: "darts", Doc: "what the most items need for each byte to load, and then all of those", Priorities: Strict, make: newDarts, Options: dartsOptions},
 }

@@ -10,7 +10,7 @@ type ws struct {
 	workers []owned
 	pinned  pinned
 	round   int // of Push from outside
-	wake    func()
+	wake    func(w int)
 }
 
 type owned struct {
@@ -73,7 +73,7 @@ func (p *ws) Pop(w int) *Item {
 	o := &p.workers[w]
 	if it := p.pinned.first(w); it != nil {
 		if o.load() != 0 { // Push may have returned Nobody for it
-			p.wake()
+			p.wake(Anyone)
 		}
 		return it
 	}

@@ -161,7 +161,12 @@ func (c *chrome) tasks(r *Run) {
 		if t.Name != "" {
 			name = t.Name
 		}
-		c.add(chromeEvent{Name: name, Cat: "task", Ph: "X", Ts: micros(x.Started * micro), Dur: span(x.Started, r.ended(x)), Pid: workersPid, Tid: x.Worker + 1, Args: args})
+		if x.Gang != nil {
+			args["workers"] = len(x.Gang)
+		}
+		for _, w := range x.workers() {
+			c.add(chromeEvent{Name: name, Cat: "task", Ph: "X", Ts: micros(x.Started * micro), Dur: span(x.Started, r.ended(x)), Pid: workersPid, Tid: w + 1, Args: args})
+		}
 		for _, k := range t.Deps {
 			from := &r.Tasks[k]
 			if from.Worker < 0 || from.Started == 0 || r.Graph.Tasks[k].Light() || arrows >= maxArrows {

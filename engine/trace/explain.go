@@ -307,12 +307,19 @@ func (s *stretches) longest(at float64) int {
 	return int(s.tasks[s.latest[k]].task)
 }
 
-// byWorker lists tasks by worker, in the order of their start.
+// byWorker lists tasks by worker, in the order of their start; a parallel task is in the lists of all its
+// workers.
 func (r *Run) byWorker() [][]int32 {
 	out := make([][]int32, len(r.Graph.Workers))
 	for i := range r.Tasks {
-		if x := &r.Tasks[i]; x.Worker >= 0 && x.Worker < len(out) && x.Started > 0 && !r.Graph.Tasks[i].Light() {
-			out[x.Worker] = append(out[x.Worker], int32(i))
+		x := &r.Tasks[i]
+		if x.Started == 0 || r.Graph.Tasks[i].Light() {
+			continue
+		}
+		for _, w := range x.workers() {
+			if w >= 0 && w < len(out) {
+				out[w] = append(out[w], int32(i))
+			}
 		}
 	}
 	for _, l := range out {
@@ -480,7 +487,7 @@ func (r *Run) leftText(g *Gap) string {
 	switch w := r.Tasks[g.For].Worker; {
 	case g.Ready > 1:
 		return fmt.Sprintf("%s and %d more were ready, and were left to other workers", text, g.Ready-1)
-	case w == g.Worker:
+	case slices.Contains(r.Tasks[g.For].workers(), g.Worker):
 		return text + " was ready, and this worker took it later"
 	case w < len(r.Graph.Workers):
 		return fmt.Sprintf("%s was ready, and was left to %s", text, r.Graph.Workers[w].Name)

@@ -40,6 +40,7 @@ type happened struct {
 	after                     []int64
 	submitted, started, ended time.Time
 	worker                    int
+	gang                      []int // see engine.Event
 	state                     engine.EventKind
 	err                       error
 	choice                    *engine.ChoiceEvent
@@ -91,6 +92,9 @@ func (r *Recent) TaskEvent(e *engine.Event) {
 	t.state = e.Kind
 	if e.Worker >= 0 {
 		t.worker = e.Worker
+	}
+	if e.Workers != nil {
+		t.gang = e.Workers
 	}
 	if e.Kind == engine.TaskStarted {
 		t.started = e.Time

@@ -1,7 +1,9 @@
 package trace_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -191,4 +193,74 @@ func TestBlocked(t *testing.T) {
 	}
 	s.wait(t)
 	same(t, s.rec.Blocked(s.rt), "")
+}
+
+// both is a Recent that passes the events of tasks on.
+type both struct {
+	*trace.Recent
+	rec *trace.Recorder
+}
+
+func (b *both) TaskEvent(e *engine.Event) {
+	b.Recent.TaskEvent(e)
+	b.rec.TaskEvent(e)
+}
+
+// TestGang: records show all workers of a parallel task, and Explain says why it has that number.
+func TestGang(t *testing.T) {
+	rec, last := &trace.Recorder{}, &trace.Recent{}
+	rt, err := engine.New(engine.Options{Workers: 4, Policy: "pheft", Profile: true, Listener: rec, PerfDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Listen(&both{last, rec}); err != nil { // instead of rec
+		t.Fatal(err)
+	}
+	seconds := func(c *perf.Call) float64 { return []float64{0, 9, 5, 3, 4}[c.Workers] }
+	meet := &engine.Codelet{Name: "meet", Traits: &engine.Traits{Parallel: engine.SPMD}, Model: &perf.Model{Kind: perf.PerArch, Cost: seconds},
+		CPU: []engine.Impl{func(c *engine.TaskContext) error { return c.Barrier() }}}
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	if err := j.Submit(&engine.TaskSpec{Codelet: meet}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := last.Explain(rt, 1, func(d time.Duration) string { return d.Round(time.Second).String() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"done on cpu ", " by pheft: it costs least\n", "worker  workers  free in  kernel", "3        0        3s", "4        0        4s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	r := rec.Run("gang")
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x := &r.Tasks[0]
+	if len(x.Gang) != 3 || x.Gang[0] != x.Worker || strings.Count(strings.SplitN(text, "\n", 2)[1], ", cpu ") < 4 {
+		t.Errorf("workers %v, led by %d\n%s", x.Gang, x.Worker, text)
+	}
+	var chrome, page bytes.Buffer
+	if err := trace.WriteChrome(&chrome, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(chrome.String(), `"workers":3`); n != 3 {
+		t.Errorf("%d slices of a task on three workers", n)
+	}
+	if err := trace.WriteReport(&page, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	gang, err := json.Marshal(x.Gang)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "," + string(gang) + "]]"; !strings.Contains(page.String(), want) {
+		t.Errorf("no %s in the page", want)
+	}
 }

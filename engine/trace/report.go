@@ -32,7 +32,7 @@ type report struct {
 	Handles  []string     `json:"handles"`
 	Whys     []string     `json:"whys"`
 	// worker, codelet, id, started, ended, submitted, ready, popped, data, site,
-	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes
+	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes, and of a parallel task all its workers
 	Tasks   [][]any      `json:"tasks"`
 	Copies  [][]any      `json:"copies"` // link, bytes, data, begin, end
 	Memory  [][3]float64 `json:"memory"` // time, node, bytes
@@ -139,8 +139,12 @@ func newReport(r *Run, sources []Source) *report {
 		if x.Started > 0 {
 			end = r.ended(x)
 		}
-		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(called(t.Codelet, x.Variant)), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
-			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes})
+		row := []any{x.Worker, codelets.index(called(t.Codelet, x.Variant)), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
+			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes}
+		if x.Gang != nil {
+			row = append(row, x.Gang)
+		}
+		d.Tasks = append(d.Tasks, row)
 	}
 	links := r.Links()
 	for _, l := range links {

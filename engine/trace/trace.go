@@ -49,7 +49,8 @@ type view struct {
 // Times are the life of a task, in seconds since the runtime was made; 0 for what did
 // not happen.
 type Times struct {
-	Worker    int // -1: none; of a parallel task the one that leads it, its other workers look idle
+	Worker    int   // -1: none; of a parallel task the one that leads it
+	Gang      []int // all workers of a parallel task, Worker first; nil: it has one
 	Submitted float64
 	Ready     float64
 	Popped    float64
@@ -128,6 +129,9 @@ func (r *Recorder) TaskEvent(e *engine.Event) {
 	t := &r.mu.tasks[i]
 	if e.Worker >= 0 {
 		t.Worker = e.Worker
+	}
+	if e.Workers != nil {
+		t.Gang = e.Workers
 	}
 	switch e.Kind {
 	case engine.TaskStarted:
@@ -242,6 +246,14 @@ func (r *Recorder) Run(title string) *Run {
 		}
 	}
 	return out
+}
+
+// workers lists the workers that ran x.
+func (x *Times) workers() []int {
+	if x.Gang != nil {
+		return x.Gang
+	}
+	return []int{x.Worker}
 }
 
 // ended is when x, which has started, ended: one that still ran goes on to the end of what

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,13 +60,13 @@ func (r *Recent) Explain(rt *engine.Runtime, id int64, duration func(time.Durati
 		}
 		return b.String(), nil
 	case engine.TaskStarted:
-		row("state", "runs on %s since %s", m.worker(t.worker), duration(time.Since(t.started)))
+		row("state", "runs on %s since %s", m.workersOf(t), duration(time.Since(t.started)))
 	case engine.TaskCancelled:
 		row("state", "cancelled: %v", t.err)
 	case engine.TaskFailed:
-		row("state", "failed on %s: %v", m.worker(t.worker), t.err)
+		row("state", "failed on %s: %v", m.workersOf(t), t.err)
 	default:
-		row("state", "done on %s in %s", m.worker(t.worker), duration(t.ended.Sub(t.started)))
+		row("state", "done on %s in %s", m.workersOf(t), duration(t.ended.Sub(t.started)))
 	}
 	switch {
 	case last == nil:
@@ -153,6 +154,23 @@ func (m *machine) worker(w int) string {
 	return m.workers[w]
 }
 
+// workersOf names the workers that ran t.
+func (m *machine) workersOf(t *happened) string {
+	if t.gang == nil {
+		return m.worker(t.worker)
+	}
+	return m.list(t.gang)
+}
+
+// list names several workers.
+func (m *machine) list(workers []int) string {
+	var names []string
+	for _, w := range workers {
+		names = append(names, m.worker(w))
+	}
+	return strings.Join(names, ", ")
+}
+
 // whereLocked says why t ran where it did.
 func (r *Recent) whereLocked(b *strings.Builder, m *machine, t, last *happened, duration func(time.Duration) string) {
 	seconds := func(s float64) string {
@@ -165,22 +183,33 @@ func (r *Recent) whereLocked(b *strings.Builder, m *machine, t, last *happened, 
 	if c := t.choice; c != nil {
 		why := "was expected to end it first"
 		switch {
-		case len(c.Terms) == 1:
+		case len(c.Terms) == 1 && c.Workers == nil:
 			why = "is the only worker that may run it"
+		case c.Learning && c.Workers != nil:
+			why = "has to be measured: nothing is known yet of the task on that many workers"
 		case c.Learning:
 			why = "has to be measured: nothing is known there yet"
 		case policy != "dm":
 			why = "costs least"
 		}
 		chosen := m.worker(c.Worker)
+		if c.Workers != nil {
+			chosen = m.list(c.Workers)
+		}
 		fmt.Fprintf(b, "  %-9s %s by %s: it %s\n", "chosen", chosen, policy, why)
-		if c.Worker != t.worker {
+		switch {
+		case c.Workers != nil && t.gang != nil && !sameWorkers(c.Workers, t.gang):
+			fmt.Fprintf(b, "  %-9s by %s: some had nothing to do, while others were busy\n", "taken", m.list(t.gang))
+		case c.Workers == nil && c.Worker != t.worker:
 			fmt.Fprintf(b, "  %-9s by %s, which had nothing to do\n", "taken", ran)
 		}
-		rows := [][]string{{"", "worker", "free in", "kernel", "transfer", "energy", "cost", "model"}}
+		rows := [][]string{{"", "worker", "workers", "free in", "kernel", "transfer", "energy", "cost", "model"}}
 		for i, x := range c.Terms {
-			mark, kernel, energy := "", "not known", ""
-			if x.Worker == c.Worker {
+			mark, kernel, energy, size := "", "not known", "", ""
+			if x.Size > 0 {
+				size = strconv.Itoa(x.Size)
+			}
+			if x.Worker == c.Worker && (c.Workers == nil || x.Size == len(c.Workers)) {
 				mark = "*"
 			}
 			if x.Known {
@@ -189,7 +218,7 @@ func (r *Recent) whereLocked(b *strings.Builder, m *machine, t, last *happened, 
 			if x.Energy > 0 {
 				energy = fmt.Sprintf("%.3g J", x.Energy)
 			}
-			rows = append(rows, []string{mark, m.worker(x.Worker), seconds(x.Free), kernel, seconds(x.Transfer), energy, seconds(x.Cost), modelText(c.Models[i])})
+			rows = append(rows, []string{mark, m.worker(x.Worker), size, seconds(x.Free), kernel, seconds(x.Transfer), energy, seconds(x.Cost), modelText(c.Models[i])})
 		}
 		b.WriteString(columns(rows))
 		return
@@ -204,6 +233,11 @@ func (r *Recent) whereLocked(b *strings.Builder, m *machine, t, last *happened, 
 	default:
 		fmt.Fprintf(b, "  %-9s %s by %s: stolen from %s, which released it\n", "chosen", ran, policy, m.worker(last.worker))
 	}
+}
+
+// sameWorkers reports whether a and b hold the same workers, in any order.
+func sameWorkers(a, b []int) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // modelText says what an estimate is made of.

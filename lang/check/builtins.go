@@ -16,8 +16,11 @@ import (
 
 // builtin checks the arguments of a builtin function and returns its result.
 func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
-	if name == "reducer" {
+	switch name {
+	case "reducer":
 		return c.reducer(e)
+	case "layout":
+		return c.layout(e)
 	}
 	if name == "busy" {
 		return c.busy(e)
@@ -131,7 +134,7 @@ func (c *checker) builtinResult(e *syntax.Call, name string) *types.Type {
 			c.arg(e, 0, types.TGate, "what `open` opens")
 		}
 		return types.TNone
-	case "gpu", "cuda", "opencl", "disk":
+	case "gpu", "cuda", "opencl", "disk", "numa":
 		if c.count(e, name, 1, 1) {
 			c.arg(e, 0, types.TInt, fmt.Sprintf("the number of `%s`", name))
 			if v, ok := literal(e.Args[0].Value); ok && v < 0 {
@@ -442,36 +445,6 @@ func reduceSig(sig *types.Signature, modes []iface.AccessMode) bool {
 		}
 	}
 	return true
-}
-
-// codeletValue finds the codelet that an argument of reducer names.
-func (c *checker) codeletValue(e syntax.Expr) *types.Object {
-	e.SetType(types.TNone)
-	var o *types.Object
-	switch x := e.(type) {
-	case *syntax.Ident:
-		if o = c.find(x); o == nil {
-			c.undefined(x, func(o *types.Object) bool { return o.Kind == types.CodeletObject })
-			return nil
-		}
-	case *syntax.Selector:
-		if mod := c.moduleOf(x.X); mod != nil {
-			x.Name.SetType(types.TNone)
-			if o = c.member(x.X.(*syntax.Ident), mod, x.Name, "codelet"); o == nil {
-				return nil
-			}
-		}
-	}
-	if o == nil {
-		c.expr(e)
-		c.err("E0705", e, "this must be the name of a codelet")
-		return nil
-	}
-	if o.Kind != types.CodeletObject {
-		c.err("E0705", e, fmt.Sprintf("this must be the name of a codelet, and `%s` is %s", c.text(e), what(o)))
-		return nil
-	}
-	return o
 }
 
 // Names of files: how one ends says in which format it is saved and loaded.

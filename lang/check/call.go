@@ -375,3 +375,27 @@ func AreIndices(n int) string {
 	}
 	return Indices(n) + " are"
 }
+
+// constructorForm is the text of e as a constructor if it is one, or calls the name
+// of a kind without its element type.
+func (c *checker) constructorForm(e syntax.Expr) (string, bool) {
+	call, ok := e.(*syntax.Call)
+	if !ok {
+		return "", false
+	}
+	text := c.text(e)
+	switch fn := call.Fn.(type) {
+	case *syntax.Index:
+		id, ok := fn.X.(*syntax.Ident)
+		return text, ok && handleKinds[id.Name] != 0 && c.scope.Lookup(id.Name) == nil
+	case *syntax.Ident:
+		if handleKinds[fn.Name] == 0 || c.scope.Lookup(fn.Name) != nil {
+			return "", false
+		}
+		if fn.Name == "void" {
+			return text, true
+		}
+		return fn.Name + "[f64]" + strings.TrimPrefix(text, fn.Name), true
+	}
+	return "", false
+}

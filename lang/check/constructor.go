@@ -443,6 +443,8 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		}
 		c.want(a.Value, types.TReducer, "`reduce`")
 		c.reduceFits(a.Value, t)
+	case name == "layout" && sparse == nil:
+		c.layouts(a.Value, t)
 	default:
 		c.expr(a.Value)
 		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
@@ -571,6 +573,13 @@ func (c *checker) sources(call *syntax.Call, kind string, t *types.Type, given m
 		d.Labels = append(d.Labels, c.label(room, "tasks may change its size"))
 		d.Help = append(d.Help, "leave out one of the two")
 	}
+	for _, name := range []string{"capacity", "reduce"} {
+		if l, other := given["layout"], given[name]; l != nil && other != nil {
+			d := c.err("E0705", l, fmt.Sprintf("data with a layout of its own on devices has no `%s`", name))
+			d.Labels = append(d.Labels, c.label(other, "the other one"))
+			d.Help = append(d.Help, "leave out one of the two")
+		}
+	}
 	var lack []string
 	for _, a := range call.Args {
 		if c.unknownArg[a] {
@@ -645,30 +654,6 @@ func loadForm(c *checker, call *syntax.Call) string {
 		file = c.text(call.Args[0].Value)
 	}
 	return "matrix[f64](load = " + file + ")"
-}
-
-// constructorForm is the text of e as a constructor if it is one, or calls the name
-// of a kind without its element type.
-func (c *checker) constructorForm(e syntax.Expr) (string, bool) {
-	call, ok := e.(*syntax.Call)
-	if !ok {
-		return "", false
-	}
-	text := c.text(e)
-	switch fn := call.Fn.(type) {
-	case *syntax.Index:
-		id, ok := fn.X.(*syntax.Ident)
-		return text, ok && handleKinds[id.Name] != 0 && c.scope.Lookup(id.Name) == nil
-	case *syntax.Ident:
-		if handleKinds[fn.Name] == 0 || c.scope.Lookup(fn.Name) != nil {
-			return "", false
-		}
-		if fn.Name == "void" {
-			return text, true
-		}
-		return fn.Name + "[f64]" + strings.TrimPrefix(text, fn.Name), true
-	}
-	return "", false
 }
 
 // wrongArg notes that a stands for some argument that is hard to tell: what lacks
@@ -803,7 +788,7 @@ func ConstructorArgs(kind string) []string {
 	if kind == "matrix" || kind == "vector" {
 		names = append(names, "capacity")
 	}
-	return append(names, "reduce")
+	return append(names, "layout", "reduce")
 }
 
 // Sizes of data in square brackets, as arrays of other languages have them:
@@ -864,87 +849,4 @@ func (c *checker) parenthesized(e syntax.Expr) bool {
 		d.Sure()
 	}
 	return true
-}
-
-// Vectors of structs.
-
-// each field.
-func (c *checker) structValues(call *syntax.Call, t *types.Type) {
-	f := t.Fields()
-	given := map[string]*syntax.Arg{}
-	names := append([]string{"n"}, fieldNames(f)...)
-	for i, a := range call.Args {
-		name := "n"
-		if a.Name != nil {
-			a.Name.SetType(types.TNone)
-			name = a.Name.Name
-		} else if i > 0 {
-			c.expr(a.Value)
-			d := c.err("E0705", a, fmt.Sprintf("`%v` takes its length without a name", t))
-			d.Help = append(d.Help, "name the fields: `"+strings.Join(names[1:], " =`, `")+" =`")
-			continue
-		}
-		if given[name] != nil {
-			c.expr(a.Value)
-			c.twice(a, name)
-			continue
-		}
-		given[name] = a
-		k := f.Array(name)
-		switch {
-		case name == "n":
-			c.want(a.Value, types.TInt, "`n`")
-			if v, ok := literal(a.Value); ok && v < 0 {
-				c.err("E0705", a.Value, "`n` cannot be negative")
-			}
-		case k >= 0:
-			of := types.HandleOf(iface.Vector, f.Arrays[k].Elem)
-			el := &types.Type{Kind: types.Elem, Elem: of.Elem}
-			if got := c.expr(a.Value); got.Kind == types.List {
-				c.listOfElems(a, "vector", name, of)
-			} else if got.Kind != types.Invalid && !c.fits(el, a.Value) {
-				c.mismatch(a.Value, el, "`"+name+"`")
-			} else {
-				c.inRange(a.Value, el, "`"+name+"`")
-			}
-		case name == "fill":
-			c.expr(a.Value)
-			if v, ok := literal(a.Value); !ok || v != 0 {
-				d := c.err("E0705", a.Value, "`fill` of structs is 0, for each field")
-				d.Help = append(d.Help, fmt.Sprintf("give the fields their values: `%s = 1`", names[1]))
-			}
-		case name == "load":
-			c.want(a.Value, types.TString, "`load`")
-			c.structFile(a.Value, "loaded", t)
-		case name == "layout":
-			c.structLayout(a, t)
-		default:
-			c.expr(a.Value)
-			d := c.err("E0705", a.Name, fmt.Sprintf("`%v` has no field `%s`", t, name))
-			c.wrongArg(a)
-			if best, ok := near(name, append(slices.Clone(names), structArgs...)); ok {
-				d.Meant(name, best, "")
-			}
-			d.Help = append(d.Help, "all arguments: "+strings.Join(append(slices.Clone(names), "fill", "load", "layout"), ", "))
-		}
-	}
-	source := given["load"]
-	for _, name := range append(names[1:], "fill") {
-		if a := given[name]; a != nil && source != nil {
-			d := c.err("E0705", a, fmt.Sprintf("`%s` and `%s` both give the elements a value", name, source.Name.Name))
-			d.Labels = append(d.Labels, c.label(source, "the other one"))
-			d.Help = append(d.Help, "keep one of them")
-			return
-		}
-	}
-	if given["n"] != nil || given["load"] != nil {
-		return
-	}
-	for _, name := range names[1:] {
-		if a := given[name]; a != nil && a.Value.Type() != nil && (a.Value.Type().Kind == types.List || a.Value.Type() == types.TInvalid) {
-			return
-		}
-	}
-	d := c.err("E0705", call, fmt.Sprintf("`%v` needs its length", t))
-	d.Help = append(d.Help, fmt.Sprintf("write `%v(n)`, give a field a list: `%v(%s = [1, 2])`, or a file: `%v(load = \"a.csv\")`", t, t, names[1], t))
 }

@@ -178,17 +178,6 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 	return false
 }
 
-// aKind writes the kind of a parameter with an article.
-func aKind(t *types.Type) string {
-	if t.Kind == types.Dense {
-		return "a vector or a matrix"
-	}
-	if t.Kind == types.Any {
-		return "data with elements"
-	}
-	return aType(t)
-}
-
 func concrete(t *types.Type) *types.Type {
 	if t.Param != 0 {
 		return &types.Type{Kind: t.Kind, Elem: iface.F64, Rank: t.Rank}

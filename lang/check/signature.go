@@ -220,6 +220,12 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 	}
 	c.options(s.With, "codelet")
 	c.scope, c.frame = outer, frame
+	for _, o := range s.With.Options {
+		if o.Name.Name == "layouts" {
+			c.layoutsOption(o, s.Obj)
+			break // twice was reported
+		}
+	}
 }
 
 // calledInBody marks the funcs that a body calls, and their modules, as used.

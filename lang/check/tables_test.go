@@ -69,7 +69,8 @@ func TestArgumentsAreDocumented(t *testing.T) {
 		for _, e := range set.Args {
 			text := "param n: int = 3\nregister x = vector[f64](10, fill = 1)\nregister A = matrix[f64](9, 9, fill = 0)\nregister b = block[f64](4, 4, 6)\n" +
 				"register t = tensor[f64](4, 4, 4, 4" + strings.Repeat(", 4", max(0, strings.Count(e.Syntax, ",")-3)) + ")\n" +
-				"codelet zero(x: W variable[f64]) { x = 0.0 }\ncodelet add(into: RW variable[f64], from: R variable[f64]) { into += from }\n"
+				"codelet zero(x: W variable[f64]) { x = 0.0 }\ncodelet add(into: RW variable[f64], from: R variable[f64]) { into += from }\n" +
+				"codelet turn(a: R matrix[f64], b: W matrix[f64]) { each i, j in b { b[i, j] = a[j, i] } }\n"
 			if strings.HasPrefix(e.Syntax, "csr[") || strings.HasPrefix(e.Syntax, "csc[") {
 				text = "register A = csr[f64](1, 1, ptr = [0, 1], col = [0], fill = 1)\nregister p = vector[i32](1, fill = 0)\nregister M = matrix[f64](1, 1, fill = 1)\n"
 			}

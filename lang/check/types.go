@@ -565,6 +565,17 @@ func isType(e syntax.Expr, k types.Kind) bool {
 	return e != nil && e.Type() != nil && e.Type().Kind == k
 }
 
+// aKind writes the kind of a parameter with an article.
+func aKind(t *types.Type) string {
+	if t.Kind == types.Dense {
+		return "a vector or a matrix"
+	}
+	if t.Kind == types.Any {
+		return "data with elements"
+	}
+	return aType(t)
+}
+
 // Structs: an array for each field.
 
 // structArgs are the names of arguments and fields of vectors of structs, which no field can have.
@@ -640,7 +651,7 @@ func (c *checker) structOf(name string) *types.Object {
 	return nil
 }
 
-// e names none.
+// structElem returns the type of data of the given kind whose elements are of the struct that e names; false if e names no struct.
 func (c *checker) structElem(kind string, e *syntax.Ident) (*types.Type, bool) {
 	o := c.structOf(e.Name)
 	if o == nil {
@@ -666,21 +677,4 @@ func fieldNames(f *iface.SparseFormat) (names []string) {
 		names = append(names, a.Name)
 	}
 	return names
-}
-
-// structLayout checks the argument layout of structs.
-func (c *checker) structLayout(a *syntax.Arg, t *types.Type) {
-	id, ok := syntax.Unparen(a.Value).(*syntax.Ident)
-	if a.Value.SetType(types.TNone); ok {
-		id.SetType(types.TNone)
-	}
-	switch {
-	case ok && id.Name == "soa":
-	case ok && id.Name == "aos":
-		d := c.err("E0705", a.Value, "structs lie field by field, `soa`: tasks then read whole lines of memory of what they use")
-		d.Help = append(d.Help, "leave `layout` out, or write `layout = soa`")
-	default:
-		d := c.err("E0705", a.Value, "`layout` says how structs lie in memory, and this is no such word")
-		d.Help = append(d.Help, "write `layout = soa`: an array for each field")
-	}
 }

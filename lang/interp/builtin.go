@@ -295,7 +295,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 			}
 			return nil
 		}
-	case "gpu", "cuda", "opencl", "disk":
+	case "gpu", "cuda", "opencl", "disk", "numa":
 		i := c.int(arg(e, 0, ""))
 		return func(f *frame) any {
 			k := i(f)
@@ -303,6 +303,9 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 				f.m.fail("E0705", at, "%s(%d): devices are counted from 0", name, k)
 			}
 			f.m.alloc(valueBytes, at)
+			if name == "numa" && k == 0 {
+				return ram
+			}
 			return Node{Kind: name, Index: k}
 		}
 	case "nodes":
@@ -333,6 +336,8 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		}
 	case "reducer":
 		return c.reducer(e)
+	case "layout":
+		return c.layout(e)
 	}
 	return nil
 }
@@ -454,21 +459,4 @@ func (m *Machine) value(v any, at position) any {
 		m.raiseEngine(err, at, h)
 	}
 	return m.elemValue(b.Elem, e, at)
-}
-
-// elemValue is e, an element of type t, as a value of the language.
-func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
-	if t.IsFloat() {
-		return e.f
-	}
-	if t.IsComplex() {
-		return complex(e.f, e.im)
-	}
-	if t == iface.B8 {
-		return e.i != 0
-	}
-	if t == iface.U64 && e.i < 0 {
-		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))
-	}
-	return e.i
 }

@@ -53,14 +53,18 @@ func (c *compiler) codelet(e *syntax.Insert, o *types.Object) *engine.Codelet {
 
 // kernel returns the engine's codelet for a codelet of the script.
 func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Codelet, error) {
+	p.codelets.Lock()
+	defer p.codelets.Unlock()
+	return p.kernelLocked(o, targs)
+}
+
+func (p *Program) kernelLocked(o *types.Object, targs map[byte]iface.Elem) (*engine.Codelet, error) {
 	var names []string
 	for t, el := range targs {
 		names = append(names, fmt.Sprintf("%c=%v", t, el))
 	}
 	sort.Strings(names)
 	key := codeletKey{o, strings.Join(names, ",")}
-	p.codelets.Lock()
-	defer p.codelets.Unlock()
 	if k := p.codelets.made[key]; k != nil {
 		return k, nil
 	}
@@ -87,9 +91,12 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 			k.Modes = append(k.Modes, q.Mode)
 		}
 	}
+	var layouts *syntax.Option
 	if node.With != nil {
 		for _, opt := range node.With.Options {
 			switch opt.Name.Name {
+			case "layouts":
+				layouts = opt
 			case "flops":
 				k.Flops = flopsRule(o.Sig.Flat(), opt.Value)
 			case "color":
@@ -106,17 +113,25 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 			}
 		}
 	}
-	p.codelets.made[key], p.codelets.code[k] = k, code
+	p.codelets.code[k] = code
+	if layouts != nil {
+		if k, err = p.withLayoutsLocked(k, o, layouts, targs); err != nil {
+			return nil, err
+		}
+	}
+	p.codelets.made[key] = k
 	return k, nil
 }
 
 // prepare compiles the body of k, if it has one that tasks run as machine code from the first on.
 func (p *Program) prepare(k *engine.Codelet) {
 	p.codelets.Lock()
-	code := p.codelets.code[k]
+	code, also := p.codelets.code[k], p.codelets.also[k]
 	p.codelets.Unlock()
-	if code != nil {
-		code.Prepare()
+	for _, c := range []*kernel.Program{code, also} {
+		if c != nil {
+			c.Prepare()
+		}
 	}
 }
 
@@ -400,6 +415,103 @@ func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []ifac
 		}
 	}
 	return 0
+}
+
+// Codelets with the option layouts.
+
+// layoutChoice is what a codelet with the option layouts has besides its own kernel.
+type layoutChoice struct {
+	plain    *engine.Codelet // the codelet itself, for data without layouts
+	other    *types.Object
+	operands []int // those that other takes in the layout of devices
+}
+
+// layoutChoice returns how tasks of k choose the layout of their operands, nil if there is nothing to choose.
+func (p *Program) layoutChoice(k *engine.Codelet) *layoutChoice {
+	p.codelets.Lock()
+	defer p.codelets.Unlock()
+	return p.codelets.choice[k]
+}
+
+// withLayoutsLocked returns the codelet plain as tasks use it whose operands have layouts: on devices which have these, other runs
+// instead, for the element types targs. The caller holds p.codelets.
+func (p *Program) withLayoutsLocked(plain *engine.Codelet, o *types.Object, opt *syntax.Option, targs map[byte]iface.Elem) (*engine.Codelet, error) {
+	call, ok := unparen(opt.Value).(*syntax.Call)
+	if !ok {
+		return nil, fmt.Errorf("layouts is %T", opt.Value)
+	}
+	choice := &layoutChoice{plain: plain, other: codeletOf(call.Fn)}
+	for _, a := range call.Args {
+		id, ok := unparen(a.Value).(*syntax.Ident)
+		if !ok {
+			return nil, fmt.Errorf("layouts has an operand %T", a.Value)
+		}
+		k := 0
+		for _, q := range o.Sig.Params {
+			if q.Name == id.Name {
+				choice.operands = append(choice.operands, k)
+			}
+			if q.Mode != iface.NoMode {
+				k += max(1, arraysOf(q.Type))
+			}
+		}
+	}
+	other, isHost := choice.other.Host.(*engine.Codelet)
+	if !isHost {
+		var err error
+		if other, err = p.kernelLocked(choice.other, targs); err != nil {
+			return nil, err
+		}
+	}
+	both := *plain
+	both.Formats = choice.operands
+	both.FormatTypes = Types(choice.other.Sig, targs)
+	both.CPU = oneOf(plain.CPU, other.CPU, choice.operands)
+	both.On = map[string][]engine.Impl{}
+	for arch, impls := range plain.On {
+		if len(other.On[arch]) > 0 {
+			both.On[arch] = oneOf(impls, other.On[arch], choice.operands)
+		}
+	}
+	if plain.Kernel != nil && other.Kernel != nil {
+		both.Kernel = func() string { return plain.Kernel() + " " + other.Kernel() }
+	}
+	k := &both
+	p.codelets.code[k], p.codelets.also[k] = p.codelets.code[plain], p.codelets.code[other]
+	if len(k.On) == 0 {
+		p.codelets.home[k] = p.codelets.home[plain]
+		if len(plain.On) > 0 {
+			p.codelets.home[k] = p.codelets.home[other]
+		}
+	}
+	p.codelets.choice[k] = choice
+	return k, nil
+}
+
+// arraysOf returns of how many arrays data of type t is, 0 if it is a single one.
+func arraysOf(t *types.Type) int {
+	if f := t.Sparse(); f != nil {
+		return len(f.Arrays)
+	}
+	return 0
+}
+
+// oneOf returns an implementation that is the first of far where the operands have the layout of devices, and else the first of main.
+func oneOf(main, far []engine.Impl, operands []int) []engine.Impl {
+	if len(main) == 0 {
+		return nil
+	}
+	if len(far) == 0 { // CPU workers have the layout of main memory; simulated devices run the same functions
+		far = []engine.Impl{func(c *engine.TaskContext) error {
+			return fmt.Errorf("the codelet for the layout %q has no implementation for the CPU, which a simulated device runs", c.Format(operands[0]))
+		}}
+	}
+	return []engine.Impl{func(c *engine.TaskContext) error {
+		if c.Format(operands[0]) != "" {
+			return far[0](c)
+		}
+		return main[0](c)
+	}}
 }
 
 // Reductions: sum, prod, min, max, and reducer(init = i, combine = c).

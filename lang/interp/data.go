@@ -19,19 +19,20 @@ import (
 
 // Handle is registered data of a run: a whole datum or a part of one.
 type Handle struct {
-	h      *datamgr.Handle
-	root   *Handle // beside h: every insert looks at both
-	m      *Machine
-	typ    *types.Type
-	view   *View    // that it is a part of; nil: a whole datum
-	deflt  *View    // the default view
-	at     position // of its register
-	owner  int32    // place in Machine.owned of a whole datum; -1: none
-	grows  bool     // in a plan, of a whole datum: a task was inserted that may set its size
-	copied bool     // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
-	ldim   int      // of a whole matrix in main memory; 0: the number of columns
-	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
-	sparse *sparse  // of a sparse matrix, or of one of its arrays
+	h       *datamgr.Handle
+	root    *Handle // beside h: every insert looks at both
+	m       *Machine
+	typ     *types.Type
+	view    *View     // that it is a part of; nil: a whole datum
+	deflt   *View     // the default view
+	at      position  // of its register
+	owner   int32     // place in Machine.owned of a whole datum; -1: none
+	grows   bool      // in a plan, of a whole datum: a task was inserted that may set its size
+	copied  bool      // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
+	ldim    int       // of a whole matrix in main memory; 0: the number of columns
+	layouts []*Layout // of a whole datum that has other layouts on devices
+	fold    string    // of a whole datum registered with reduce = sum, prod, min or max
+	sparse  *sparse   // of a sparse matrix, or of one of its arrays
 }
 
 // Exists reports whether h is data of a run, dead or alive, and neither nil nor a Handle
@@ -201,6 +202,15 @@ func addData(out []*Handle, h *Handle) []*Handle {
 		out = append(out, &h.sparse.arrays[i])
 	}
 	return out
+}
+
+// values returns the data of the engine that has the values of h: of structs all fields, of a sparse matrix
+// the array of values.
+func (h *Handle) values() []*Handle {
+	if h.isSparse() && h.sparse.Format.Fields {
+		return h.data()
+	}
+	return []*Handle{h}
 }
 
 // values returns the array of values.
@@ -442,6 +452,10 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "reduce", -1); x != nil {
 		reduce = c.ref(x)
 	}
+	var layouts refFn
+	if x, _ := argument(e, "layout", -1); x != nil {
+		layouts = c.ref(x)
+	}
 	var source func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
 	if x, _ := argument(e, "fill", -1); x != nil {
 		source = c.fillSource(x, el)
@@ -500,6 +514,9 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
 		w.root = w
 		m.own(w)
+		if layouts != nil {
+			m.setLayouts(w, layoutsOf(layouts(f)))
+		}
 		return w
 	}
 }

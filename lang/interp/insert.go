@@ -134,6 +134,9 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 			spec.Operands[k].Pin = engine.PinTo(st.nodes[k])
 		}
 	}
+	if s.layouts != nil {
+		spec.Codelet = m.chooseLayouts(s, st)
+	}
 	if m.plan != nil {
 		m.plan.operands(m, s.whole)
 		m.plannedSizes(s, st)
@@ -246,8 +249,11 @@ func (m *Machine) nodeHere(v any, at position) int {
 	k, ok := m.node(n)
 	if !ok {
 		has, help := "this run has main memory only", "drop the `@`"
-		if n.Kind == "gpu" {
+		switch n.Kind {
+		case "gpu":
 			help += "; " + moreDevices(nil)
+		case "numa":
+			help += "; `--numa` makes the NUMA nodes that `starpush info` lists memory nodes; a program does by `engine.Options.NUMA`"
 		}
 		if m.devices.workers != nil {
 			var names []string
@@ -260,6 +266,79 @@ func (m *Machine) nodeHere(v any, at position) int {
 	}
 	return k
 }
+
+// Operands that may have another layout on devices.
+
+// chooseLayouts returns the codelet for a task of the site with these handles: all its operands that may have another layout
+// are converted, or none, as its kernels are for one of the two.
+func (m *Machine) chooseLayouts(s *insertSite, st *siteState) *engine.Codelet {
+	choice := s.layouts
+	first := st.handles[choice.operands[0]].root.layouts
+	for _, k := range choice.operands {
+		h := st.handles[k]
+		if h.root.layouts == nil || h != h.root || s.ops[k].node != nil && st.nodes[k] == 0 || !slices.EqualFunc(h.layouts, first, sameDevices) {
+			return choice.plain
+		}
+	}
+	for _, k := range choice.operands {
+		want := choice.other.Sig.Flat().Params
+		n := -1
+		for i := range want {
+			if want[i].Mode == iface.NoMode {
+				continue
+			}
+			if n++; n == k {
+				m.layoutFits(s, st.handles[k], k, &want[i])
+			}
+		}
+	}
+	return s.codelet
+}
+
+// sameDevices reports whether two layouts are for the same devices.
+func sameDevices(a, b *Layout) bool { return slices.Equal(a.kinds, b.kinds) }
+
+// layoutFits raises E0705 if a layout of h, operand k of the site, is not what the other codelet takes for p.
+func (m *Machine) layoutFits(s *insertSite, h *Handle, k int, p *types.Param) {
+	elem := p.Type.Elem
+	if p.Type.Param != 0 {
+		elem = h.typ.Elem
+		for i, q := range s.codelet.Types.Operands {
+			if own := paramOf(s.callee, i); own != nil && own.Type.Param == p.Type.Param {
+				elem = q.Elem
+			}
+		}
+	}
+	for _, l := range h.layouts {
+		far := l.into.Sig.Params[1].Type
+		if e := operandElem(l.into, 1, h.typ.Elem); types.SameKind(p.Type, far) && e == elem {
+			continue
+		}
+		d := m.diagnostic("E0705", s.ops[k].at, fmt.Sprintf("devices have `%s` as %s, and `%s` takes %s", h.Name(), typeText(far), s.layouts.other.Name, typeText(p.Type)))
+		label(d, l.at, "its layout")
+		d.Notes = []string{"codelet " + s.layouts.other.Sig.Text, "codelet " + l.into.Sig.Text}
+		d.Help = []string{"give the layout and the codelet the same type, or insert another codelet"}
+		m.raise(d)
+	}
+}
+
+// paramOf returns the parameter of o that operand i is.
+func paramOf(o *types.Object, i int) *types.Param {
+	all := o.Sig.Flat().Params
+	for k := range all {
+		if all[k].Mode == iface.NoMode {
+			continue
+		}
+		if i == 0 {
+			return &all[k]
+		}
+		i--
+	}
+	return nil
+}
+
+// typeText writes a type with its article.
+func typeText(t *types.Type) string { return "a " + t.String() }
 
 // The constant facts about an insert of a script: operands, arguments, options.
 
@@ -282,6 +361,7 @@ type insertSite struct {
 	elems   map[byte]iface.Elem // where some operand has REDUX: what type parameters stand for
 	kinds   []DeviceKind        // of the codelet's own where; nil: all
 	placed  bool                // some operand has a node
+	layouts *layoutChoice       // of a codelet with the option layouts
 	copies  []int               // operands that are REDUX or SCRATCH: each worker has memory of its own for them
 }
 
@@ -330,6 +410,7 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		s.name += id.Name
 	}
 	s.codelet = c.codelet(e, o)
+	s.layouts = c.prog.layoutChoice(s.codelet)
 	loops := c.loops[max(0, len(c.loops)-2):]
 	sp := s.at.span()
 	s.site = &engine.Site{File: sp.File, Line: sp.Start.Line, Col: sp.Start.Col, Data: s}

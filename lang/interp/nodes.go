@@ -43,7 +43,8 @@ func hasDevices(rt *engine.Runtime) bool {
 	return err == nil && !isCPU(w)
 }
 
-func isCPU(w engine.WorkerInfo) bool { return w.Arch == "cpu" && w.Node == 0 }
+// isCPU reports whether w is a CPU worker, on whatever NUMA node.
+func isCPU(w engine.WorkerInfo) bool { return w.Kind == "cpu" }
 
 // isKind reports whether w belongs to a kind of the language. A simulated device,
 // which runs CPU implementations in a memory of its own, stands for any device.
@@ -73,15 +74,23 @@ func (m *Machine) ofKind(kind DeviceKind) (out []int) {
 	return out
 }
 
+// ram is main memory, which is also the first NUMA node.
+var ram = Node{Kind: "ram", Index: -1}
+
 // node is the engine's number of a memory node; false: this machine has none.
 func (m *Machine) node(n Node) (int, bool) {
 	if n.Kind == "ram" {
 		return 0, true
 	}
 	left := n.Index
-	if n.Kind == "disk" {
+	switch n.Kind {
+	case "disk":
 		k, ok := m.rt.DiskNode()
 		return k, ok && n.Index == 0
+	case "numa": // they are the first nodes
+		k := int(min(n.Index, 1<<16))
+		_, err := m.rt.NUMAOfNode(k)
+		return k, err == nil
 	}
 	for _, w := range m.devices.of {
 		if n.Kind != "gpu" && !isKind(w, DeviceKind(n.Kind)) {
@@ -97,8 +106,15 @@ func (m *Machine) node(n Node) (int, bool) {
 
 // nodes lists the memory nodes.
 func (m *Machine) nodes() (all []Node) {
-	all = []Node{{Kind: "ram", Index: -1}}
+	all = []Node{ram}
 	seen := []int{0}
+	for k := 1; ; k++ {
+		if _, err := m.rt.NUMAOfNode(k); err != nil {
+			break
+		}
+		seen = append(seen, k)
+		all = append(all, Node{Kind: "numa", Index: int64(k)})
+	}
 	for k, w := range m.devices.of {
 		if !slices.Contains(seen, w.Node) {
 			seen = append(seen, w.Node)

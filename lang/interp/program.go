@@ -35,9 +35,11 @@ type Program struct {
 
 	codelets struct {
 		sync.Mutex
-		made map[codeletKey]*engine.Codelet
-		code map[*engine.Codelet]*kernel.Program
-		home map[*engine.Codelet]error // why their bodies run on CPU workers only
+		made   map[codeletKey]*engine.Codelet
+		code   map[*engine.Codelet]*kernel.Program
+		also   map[*engine.Codelet]*kernel.Program // the bodies that run instead on devices; see withLayoutsLocked
+		home   map[*engine.Codelet]error           // why their bodies run on CPU workers only
+		choice map[*engine.Codelet]*layoutChoice   // of codelets with the option layouts
 	}
 }
 
@@ -95,7 +97,9 @@ func newProgram() *Program {
 	p := &Program{funcs: map[*types.Object]*funcCode{}, index: map[*check.Unit]int{}, hosts: map[string]*HostFunc{}}
 	p.codelets.made = map[codeletKey]*engine.Codelet{}
 	p.codelets.code = map[*engine.Codelet]*kernel.Program{}
+	p.codelets.also = map[*engine.Codelet]*kernel.Program{}
 	p.codelets.home = map[*engine.Codelet]error{}
+	p.codelets.choice = map[*engine.Codelet]*layoutChoice{}
 	return p
 }
 

@@ -518,7 +518,7 @@ func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (ou
 			return
 		}
 		if h.isSparse() {
-			wrong = fmt.Errorf("`%s` is a %s: to see all values print `%s.val`", name, h.sparse.Format.Name, name)
+			wrong = fmt.Errorf("`%s` is a %s: to see all values print `%s.%s`", name, h.sparse.Format.Name, name, h.sparse.Format.Arrays[h.sparse.Format.Values()].Name)
 			return
 		}
 		m.alive(h, position{})

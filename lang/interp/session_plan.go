@@ -311,7 +311,7 @@ func (g *imaging) handle(h *Handle) *Handle {
 		return g.parts[h.h]
 	}
 	return image(g, h, func(out *Handle) {
-		*out = Handle{m: g.m, typ: h.typ, at: h.at, owner: -1, ldim: h.ldim, fold: h.fold, root: out}
+		*out = Handle{m: g.m, typ: h.typ, at: h.at, owner: -1, ldim: h.ldim, fold: h.fold, layouts: h.layouts, root: out}
 		out.h = g.datum(h)
 		if h.sparse != nil {
 			var arrays []*datamgr.Handle

@@ -200,6 +200,23 @@ func readElem(e iface.Elem, p unsafe.Pointer) elem {
 	return elem{}
 }
 
+// elemValue is e, an element of type t, as a value of the language.
+func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
+	if t.IsFloat() {
+		return e.f
+	}
+	if t.IsComplex() {
+		return complex(e.f, e.im)
+	}
+	if t == iface.B8 {
+		return e.i != 0
+	}
+	if t == iface.U64 && e.i < 0 {
+		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))
+	}
+	return e.i
+}
+
 // real is v, of type e, as a float.
 func (v elem) real(e iface.Elem) float64 {
 	switch {

@@ -86,7 +86,7 @@ type Gate struct{ g *engine.Gate }
 
 // Node is a memory node as the language names it: ram, gpu(0).
 type Node struct {
-	Kind  string // ram, gpu, cuda, opencl, disk
+	Kind  string // ram, numa, gpu, cuda, opencl, disk
 	Index int64  // -1: no index
 }
 
@@ -113,6 +113,18 @@ type Reducer struct {
 	r             *datamgr.Reduction // of sum, prod, min, max
 	init, combine *types.Object      // of reducer(…)
 }
+
+// Layout is a value of layout(…).
+type Layout struct {
+	into, from *types.Object
+	sizes      []int // nil: those of the data
+	kinds      []DeviceKind
+	at         position // of the call
+	sizesAt    position
+}
+
+// String writes l as values are printed.
+func (l *Layout) String() string { return "layout " + l.into.Name }
 
 // Arithmetic of the language: int with overflow errors, float as IEEE 754.
 

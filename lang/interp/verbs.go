@@ -44,7 +44,9 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 				m.poll(at)
 				m.wholeOnly(h, "invalidate", at)
 				m.record.uses(h)
-				m.submit(h, at, func() error { return m.job.Invalidate(h.h, m.siteFor(at)) })
+				for _, d := range h.values() {
+					m.submit(d, at, func() error { return m.job.Invalidate(d.h, m.siteFor(at)) })
+				}
 			})
 			return next
 		}
@@ -77,9 +79,9 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	}
 }
 
-// wholeOnly raises E0705 about a statement on an array of a sparse matrix that applies to all of it.
+// wholeOnly raises E0705 about a statement on an array of a sparse matrix, or a field of structs, that applies to all of it.
 func (m *Machine) wholeOnly(h *Handle, verb string, at position) {
-	if name := h.memberName(); name != "" && (verb == "unregister" || name != "val") {
+	if name := h.memberName(); name != "" && (verb == "unregister" || name != "val" && !h.sparse.Format.Fields) {
 		whole := h.sparse.whole.Name()
 		m.failHelp("E0705", at, "", fmt.Sprintf("write `%s %s`", verb, whole), "`%s` is an array of the %s `%s`, and `%s` applies to the whole", h.Name(), h.sparse.Format.Name, whole, verb)
 	}

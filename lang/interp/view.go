@@ -584,7 +584,7 @@ func (m *Machine) viewRoom(at position) func(bytes int64) error {
 func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs []*filterCode) {
 	var fe *filter.Error
 	if !errors.As(err, &fe) {
-		d := m.diagnostic("E0505", fs[len(fs)-1].at, fmt.Sprintf("`%s` cannot be split: %s", h.Name(), firstLine(err.Error())))
+		d := m.diagnostic("E0505", fs[len(fs)-1].at, fmt.Sprintf("`%s` cannot be split: %s", h.Name(), strings.TrimPrefix(firstLine(err.Error()), "datamgr: ")))
 		d.Cause = err
 		m.raise(d)
 	}

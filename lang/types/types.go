@@ -41,6 +41,7 @@ const (
 	Worker
 	DeviceKind // cpu, cuda, opencl: type "kind"
 	Reducer
+	Layout  // of data on devices
 	Elem    // inside codelets: an element of type Elem or Param
 	Modes   // has no values
 	Dense   // signatures of host codelets only: a vector or a matrix, of Elem or Param
@@ -104,6 +105,7 @@ var (
 	TWorker  = &Type{Kind: Worker}
 	TDevice  = &Type{Kind: DeviceKind}
 	TReducer = &Type{Kind: Reducer}
+	TLayout  = &Type{Kind: Layout}
 )
 
 // ListOf returns list[of].
@@ -263,7 +265,7 @@ var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Complex: "complex", Bool: "bool", String: "string", None: "none",
 	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block", Tensor: "tensor",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
-	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense", Any: "any", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr", Structs: "vector",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Layout: "layout", Elem: "elem", Dense: "dense", Any: "any", CSR: "csr", CSC: "csc", COO: "coo", BCSR: "bcsr", Structs: "vector",
 }
 
 // String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".

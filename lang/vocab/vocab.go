@@ -38,6 +38,7 @@ var TypeNames = []Entry{
 	{"worker", "worker", "a CPU core or a device that runs tasks"},
 	{"kind", "kind", "a kind of worker: cpu, cuda, opencl"},
 	{"reducer", "reducer", "how REDUX copies are made and combined"},
+	{"layout", "layout", "how devices have data, and the codelets that convert it"},
 }
 
 // ElemNames lists the element types of registered data.
@@ -101,9 +102,11 @@ var Builtins = []Entry{
 	{"cuda", "cuda(i) -> node", "memory of the i-th CUDA device"},
 	{"opencl", "opencl(i) -> node", "memory of the i-th OpenCL device"},
 	{"disk", "disk(i) -> node", "the i-th disk node"},
+	{"numa", "numa(i) -> node", "memory of the i-th NUMA node; numa(0) is ram"},
 	{"nodes", "nodes() -> list[node]", "all memory nodes"},
 	{"workers", "workers(kind) -> list[worker]", "all workers of a kind"},
 	{"reducer", "reducer(init = i, combine = c) -> reducer", "a reduction by codelets i(x: W H) and c(into: RW H, from: R H)"},
+	{"layout", "layout(into = t, from = f, sizes = [...], on = kinds) -> layout", "a layout on devices, by codelets t(x: R H, y: W D) and f(y: R D, x: W H)"},
 }
 
 // Lines about the words of the language: reserved words, access modes, loops that fold,
@@ -220,6 +223,7 @@ var Args = []ArgSet{
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
 		{"capacity", "vector[f64](0, capacity = 100)", "how many elements, or rows of a matrix, there is room for: tasks set how many there are"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
+		{"layout", "matrix[f64](n, 2, layout = layout(into = turn, from = turn, sizes = [2, n]))", "how devices have the data, if not as main memory; `soa` for structs"},
 	}},
 	{"partition", []Entry{
 		{"p", "partition x by blocks(p = 8)", "number of parts"},
@@ -242,6 +246,12 @@ var Args = []ArgSet{
 	{"reducer", []Entry{
 		{"init", "reducer(init = zero, combine = add)", "the codelet i(x: W H) that begins a private copy"},
 		{"combine", "reducer(init = zero, combine = add)", "the codelet c(into: RW H, from: R H) that adds one copy to another"},
+	}},
+	{"layout", []Entry{
+		{"into", "layout(into = turn, from = turn, sizes = [2, n])", "the codelet t(x: R H, y: W D) that makes the layout of devices"},
+		{"from", "layout(into = turn, from = turn, sizes = [2, n])", "the codelet f(y: R D, x: W H) that makes the layout of main memory"},
+		{"sizes", "layout(into = turn, from = turn, sizes = [2, n])", "the sizes that the data has on devices; its own when left out"},
+		{"on", "layout(into = turn, from = turn, on = opencl)", "the kinds of devices; all when left out"},
 	}},
 }
 
@@ -305,13 +315,14 @@ const (
 	TasksOption              // a list of tasks and gates
 	NodesOption              // a list of nodes
 	IntsOption               // a list of ints
+	LayoutsOption            // a codelet and its operands that have another layout
 )
 
 var optionTypeNames = [...]string{
 	IntOption: "an int", FloatOption: "a float", BoolOption: "true or false", StringOption: "a string",
 	KindsOption: "a kind (cpu, cuda, opencl) or a list of kinds", WorkersOption: "a worker or a list of workers",
 	HandlesOption: "a list of handles", TasksOption: "a list of tasks and gates", NodesOption: "a list of nodes",
-	IntsOption: "a list of ints",
+	IntsOption: "a list of ints", LayoutsOption: "a codelet with the operands that it takes in the layout of devices",
 }
 
 // String says what the value is: "a list of tasks and gates".
@@ -341,6 +352,7 @@ var Options = []OptionSet{
 	{"codelet", []Option{
 		{"color", IntOption, "colour of its tasks in traces"},
 		{"flops", FloatOption, "floating-point operations of one task; may use operands"},
+		{"layouts", LayoutsOption, "the codelet that runs instead where its operands have the layout of devices: other(p)"},
 		{"name", StringOption, "name of its tasks in traces and messages"},
 		{"where", KindsOption, "kinds of workers that may run it"},
 	}},

@@ -44,7 +44,7 @@ func (o *operand) get(k int) Value {
 	if o.written != nil && !o.written[k] {
 		panic(undetermined("read of an element that the body has not written"))
 	}
-	return *o.cells[k]
+	return computed(*o.cells[k])
 }
 
 func (o *operand) set(k int, v Value) {
@@ -268,6 +268,10 @@ var scalarNames = map[Type]string{I64: "int", F64: "float", C128: "complex"}
 
 // assign stores into a name, a variable operand or an element.
 func (f *frame) assign(s *Stmt) {
+	if s.Struct != nil {
+		f.copyStruct(s)
+		return
+	}
 	v := s.Expr
 	if s.Op != "=" {
 		v = f.expanded(s)
@@ -279,6 +283,9 @@ func (f *frame) assign(s *Stmt) {
 	} else {
 		x = f.eval(v)
 	}
+	if o := f.ops[s.Target.Name]; o != nil && o.tallies != nil && t == Bool {
+		f.mustNotFail(v.Args)
+	}
 	o, k := f.ops[s.Target.Name], 0
 	if o == nil {
 		f.names[s.Target.Name] = convert(t, x)
@@ -288,9 +295,26 @@ func (f *frame) assign(s *Stmt) {
 		k = o.at(f.indices(s.Target.Args))
 	}
 	if o.tallies != nil && (t.Float() || t.Complex()) {
-		o.tallies[k].add(f.contribution(v, s.Target, t))
+		o.tallies[k].add(f.contribution(v, s.Target, o.elem))
 	}
 	o.set(k, x)
+}
+
+// mustNotFail gives up where one of the operands of `and` or `or` fails, which what was contributed before decides
+// to evaluate or not.
+func (f *frame) mustNotFail(operands []*Expr) {
+	defer func() {
+		r := recover()
+		if _, failed := r.(fault); failed {
+			r = undetermined("a contribution that fails, or is not evaluated")
+		}
+		if r != nil {
+			panic(r)
+		}
+	}()
+	for _, x := range operands {
+		f.eval(x)
+	}
 }
 
 // contribution is what v, the sum or product of target and something, adds to it. Where
@@ -397,7 +421,7 @@ func (f *frame) findStatic(e *Expr) static {
 		return static{T: Bool}
 	case "name":
 		if o := f.ops[e.Name]; o != nil {
-			return static{T: o.elem}
+			return static{T: o.elem.computes()}
 		}
 		if e.Name == "inf" {
 			return literal(Value{T: LitFloat, F: math.Inf(1)})
@@ -408,7 +432,7 @@ func (f *frame) findStatic(e *Expr) static {
 		}
 		return static{T: v.T}
 	case "elem":
-		return static{T: f.ops[e.Name].elem}
+		return static{T: f.ops[e.Name].elem.computes()}
 	case "field":
 		return static{T: I64}
 	case "fold":

@@ -41,6 +41,11 @@ func Generate(seed uint64) *Program {
 	for range g.IntN(3) {
 		g.scalarFunc()
 	}
+	if g.chance(35) {
+		for range 1 + g.IntN(2) {
+			g.structType()
+		}
+	}
 	for range 2 + g.IntN(3) {
 		g.addCodelet(g.codelet())
 	}
@@ -61,7 +66,7 @@ func Generate(seed uint64) *Program {
 	}
 	g.openGates()
 	for _, n := range g.visible() {
-		if strings.HasSuffix(n, sparseValues) {
+		if _, ok := g.m.structs(&Ref{Name: n}); ok || strings.HasSuffix(n, sparseValues) {
 			g.try(&Stmt{Kind: Print, Exprs: []*Expr{{Op: "data", Ref: &Ref{Name: n}}}})
 		}
 	}
@@ -193,6 +198,9 @@ func (g *generator) value(t Type) *Expr {
 	if t.Complex() {
 		return g.smallComplex()
 	}
+	if t == Bool {
+		return &Expr{Op: "bool", Int: int64(g.IntN(2))}
+	}
 	if t.Float() {
 		return pick(g, float(float64(g.IntN(40))/4), float(float64(g.IntN(9))), num(int64(g.IntN(20)-5)))
 	}
@@ -219,6 +227,9 @@ type place struct {
 	*handle
 	ref *Ref
 }
+
+// isField reports whether p is named as a field of structs.
+func (p place) isField() bool { return structOf(p.ref.Name) != p.ref.Name }
 
 // places are the handles that are alive, with parts of views.
 func (g *generator) places() []place {
@@ -321,7 +332,7 @@ func (g *generator) partition() {
 	if s.Slice != nil && g.errors && g.chance(10) {
 		s.Slice[0][1] = p.dims[0] + 1
 	}
-	if len(p.ref.Index) == 0 && p.data.Sparse == nil && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
+	if len(p.ref.Index) == 0 && p.data.Sparse == nil && !p.isField() && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
 		s.Name = ""
 	}
 	g.try(s)
@@ -428,7 +439,13 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 	slices.SortStableFunc(order, func(i, j int) int { return len(c.Like[c.Ops[i].Name]) - len(c.Like[c.Ops[j].Name]) })
 	for _, k := range order {
 		o := c.Ops[k]
-		if o.Mode == None {
+		if o.Mode == None || s.Args[k].Struct != nil {
+			continue
+		}
+		if o.Struct != nil {
+			if !g.structArgs(s, c, k, chosen) {
+				return nil
+			}
 			continue
 		}
 		mode := o.Mode
@@ -444,7 +461,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 			}
 		}
 		fits := func(p place) bool {
-			if o.Generic && p.data.Elem.Complex() || p.shape != o.Shape || o.Generic && known && p.data.Elem != generic && o.Shape != Void || !o.Generic && o.Shape != Void && p.data.Elem != o.Elem {
+			if o.Generic && !slices.Contains(Elems, p.data.Elem) || p.shape != o.Shape || o.Generic && known && p.data.Elem != generic && o.Shape != Void || !o.Generic && o.Shape != Void && p.data.Elem != o.Elem {
 				return false
 			}
 			if hasLike && strict && !slices.Equal(p.dims, like.dims) {
@@ -503,12 +520,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		if o.Generic {
 			t = generic
 		}
-		switch {
-		case t == Bool:
-			s.Args[k] = Arg{Expr: &Expr{Op: "bool", Int: int64(g.IntN(2))}}
-		default:
-			s.Args[k] = Arg{Expr: g.scalarArg(t)}
-		}
+		s.Args[k] = Arg{Expr: g.scalarArg(t)}
 	}
 	if g.chance(15) {
 		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0")
@@ -527,6 +539,9 @@ func (g *generator) scalarArg(t Type) *Expr {
 		if g.chance(25) {
 			return g.script(scalarTypeOf(t), 1)
 		}
+	}
+	if t == Bool && g.chance(25) {
+		return g.condition(1)
 	}
 	if t.Int() && g.chance(60) {
 		return num(int64(g.IntN(9)))

@@ -88,10 +88,18 @@ func (g *generator) codelet() *Codelet {
 		if contributes {
 			mode = RW
 		}
-		b.operand(fmt.Sprintf("y%d", k), mode)
+		if n := fmt.Sprintf("y%d", k); len(g.p.Structs) > 0 && !b.generic && !contributes && g.chance(30) {
+			b.structOperand(n, mode)
+		} else {
+			b.operand(n, mode)
+		}
 	}
 	for k := range g.IntN(3) {
-		b.operand(fmt.Sprintf("x%d", k), R)
+		if n := fmt.Sprintf("x%d", k); len(g.p.Structs) > 0 && !b.generic && g.chance(40) {
+			b.structOperand(n, R)
+		} else {
+			b.operand(n, R)
+		}
 	}
 	if !contributes && g.chance(12) {
 		b.operand("s0", Scratch)
@@ -103,6 +111,7 @@ func (g *generator) codelet() *Codelet {
 		b.scalar(fmt.Sprintf("k%d", k))
 	}
 	g.Shuffle(len(c.Ops), func(i, j int) { c.Ops[i], c.Ops[j] = c.Ops[j], c.Ops[i] })
+	together(c.Ops)
 	if contributes {
 		b.contribution()
 	} else {
@@ -124,7 +133,9 @@ func (b *bodyMaker) operand(name string, mode Mode) {
 			break
 		}
 	}
-	if !b.generic && o.Shape != Tensor8 && b.chance(18) { // bodies have no complex elements of eight indices
+	if !b.generic && b.chance(10) {
+		o.Elem = Bool
+	} else if !b.generic && o.Shape != Tensor8 && b.chance(18) { // bodies have no complex elements of eight indices
 		o.Elem = pick(b.generator, ComplexElems...)
 	}
 	b.c.Ops = append(b.c.Ops, o)
@@ -147,7 +158,7 @@ func (b *bodyMaker) scalar(name string) {
 		o.Elem = Bool
 	}
 	b.c.Ops = append(b.c.Ops, o)
-	b.f.names[name] = Value{T: o.Elem}
+	b.f.names[name] = Value{T: o.Elem.computes()}
 	if o.Elem != Bool {
 		b.lets = append(b.lets, name)
 	}
@@ -222,6 +233,11 @@ func (b *bodyMaker) whole(o Operand) []*Stmt {
 		s := b.assign(o, name(o.Name))
 		b.fresh[o.Name] = false
 		return []*Stmt{s}
+	}
+	if o.Struct != nil && b.chance(35) {
+		if s := b.wholeCopy(o); s != nil {
+			return s
+		}
 	}
 	s := &Stmt{Kind: Each, Over: &Domain{Of: o.Name}}
 	n, lets := len(b.indices), len(b.lets)
@@ -365,7 +381,7 @@ func (b *bodyMaker) serial(depth int) *Stmt {
 		if b.fresh[o.Name] || b.chance(20) {
 			s.Body = append(s.Body, b.let())
 		} else {
-			s.Body = append(s.Body, b.assign(o, b.anywhere(o, true)))
+			s.Body = append(s.Body, b.anyAssign(o))
 		}
 	}
 	s.Body = b.jumping(s.Body)
@@ -375,6 +391,19 @@ func (b *bodyMaker) serial(depth int) *Stmt {
 	b.loops--
 	b.indices, b.lets = b.indices[:n], b.lets[:lets]
 	return s
+}
+
+// anyAssign stores into some element of o, which is written, or into all fields of one.
+func (b *bodyMaker) anyAssign(o Operand) *Stmt {
+	if o.Struct != nil && b.chance(35) && !slices.ContainsFunc(b.fieldsOf(o), func(p Operand) bool { return b.fresh[p.Name] }) {
+		b.deep++
+		at := b.index(o, 0)
+		b.deep--
+		if s := b.copies(o, at, ""); s != nil {
+			return s
+		}
+	}
+	return b.assign(o, b.anywhere(o, true))
 }
 
 // while is a loop that counts, and ends by its count at the latest. Its block has what inner makes.
@@ -445,6 +474,9 @@ func (b *bodyMaker) let() *Stmt {
 	if b.hasComplex() && b.chance(25) {
 		return b.declare(b.complex(2))
 	}
+	if !b.generic && b.chance(10) {
+		return b.declare(b.bool(2))
+	}
 	return b.declare(b.number(2))
 }
 
@@ -484,6 +516,10 @@ func (b *bodyMaker) anywhere(o Operand, target bool) *Expr {
 // assign stores a value into target, an element of o.
 func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
 	s := &Stmt{Kind: Assign, Target: target, Op: "="}
+	if o.Elem == Bool {
+		s.Expr = b.bool(3)
+		return s
+	}
 	if !b.fresh[o.Name] {
 		s.Op = pick(b.generator, "=", "=", "=", "+=", "-=", "*=")
 		if (o.Elem.Float() || o.Elem.Complex()) && !o.Generic && b.chance(5) {
@@ -746,6 +782,10 @@ func (b *bodyMaker) leaf() *Expr {
 	var list []*Expr
 	for _, o := range b.c.Ops {
 		switch {
+		case b.readable(o) && o.Elem == Bool:
+			if b.deep <= 1 || o.Shape == Variable || b.own[o.Name] != nil {
+				list = append(list, oneIf(b.load0(o)))
+			}
 		case b.readable(o) && !o.Elem.Complex():
 			list = append(list, b.load0(o), b.load0(o))
 		case b.readable(o) && (b.deep <= 1 || o.Shape == Variable || b.own[o.Name] != nil):
@@ -757,9 +797,12 @@ func (b *bodyMaker) leaf() *Expr {
 		}
 	}
 	for _, n := range b.lets {
-		if b.f.names[n].T.Complex() {
+		switch t := b.f.names[n].T; {
+		case t.Complex():
 			list = append(list, b.partOf(name(n)))
-		} else {
+		case t == Bool:
+			list = append(list, oneIf(name(n)))
+		default:
 			list = append(list, name(n))
 		}
 	}
@@ -822,33 +865,4 @@ func (b *bodyMaker) over(e *Expr, body func() *Expr) {
 	e.Args = []*Expr{body()}
 	b.loops--
 	b.indices = b.indices[:n]
-}
-
-// bool is a condition.
-func (b *bodyMaker) bool(depth int) *Expr {
-	if depth > 0 {
-		switch b.IntN(6) {
-		case 0:
-			return op(pick(b.generator, "and", "or"), b.bool(depth-1), b.bool(depth-1))
-		case 1:
-			return &Expr{Op: "not", Args: []*Expr{b.bool(depth - 1)}}
-		case 2:
-			if e := b.invoke(depth-1, "bool"); e != nil {
-				return e
-			}
-		case 3:
-			if b.hasComplex() {
-				return op(pick(b.generator, "==", "!="), b.nonLiteralComplex(depth-1), b.anyNumber(depth-1))
-			}
-		}
-	}
-	for _, o := range b.c.Ops {
-		if o.Mode == None && o.Elem == Bool && !o.Generic && b.chance(30) {
-			return name(o.Name)
-		}
-	}
-	if b.generic {
-		return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(0), num(int64(b.IntN(5))))
-	}
-	return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(depth-1), b.number(depth-1))
 }

@@ -14,14 +14,19 @@ func scalarTypeOf(elem Type) Type {
 	switch {
 	case elem.Complex():
 		return C128
+	case elem == Bool:
+		return Bool
 	case elem.Float():
 		return F64
 	}
 	return I64
 }
 
-// dataElem is a type of elements of data, now and then a complex one.
+// dataElem is a type of elements of data, now and then a complex one or bool.
 func (g *generator) dataElem() Type {
+	if g.chance(8) {
+		return Bool
+	}
 	if g.chance(12) {
 		return pick(g, ComplexElems...)
 	}
@@ -32,6 +37,9 @@ func (g *generator) dataElem() Type {
 func (g *generator) reductionOf(t Type) string {
 	if t.Complex() {
 		return pick(g, "sum", "sum", "prod")
+	}
+	if t == Bool {
+		return pick(g, "min", "max")
 	}
 	return pick(g, "sum", "sum", "prod", "min", "max")
 }

@@ -2,6 +2,8 @@ package oracle
 
 // Random bodies that only contribute to an operand, as REDUX and COMMUTE uses need them.
 
+import "slices"
+
 // contribution makes a body that only contributes to its operand.
 func (b *bodyMaker) contribution() {
 	var o Operand
@@ -59,6 +61,14 @@ func (b *bodyMaker) contribute(o Operand, how string) *Stmt {
 // adds is one contribution to target.
 func (b *bodyMaker) adds(o Operand, target *Expr, how string) *Stmt {
 	s := &Stmt{Kind: Assign, Target: target, Op: "="}
+	if o.Elem == Bool {
+		args := []*Expr{target, b.bool(2)}
+		if b.chance(30) {
+			slices.Reverse(args)
+		}
+		s.Expr = op(map[string]string{"max": "or", "min": "and"}[how], args[0], args[1])
+		return s
+	}
 	e := b.fitting(o, 2)
 	if o.Elem.Float() && !b.generic && b.chance(70) { // an order of sums and products that does not show
 		e = op("/", fn("int", b.number(1)), float(pick(b.generator, 1.0, 2.0, 4.0)))

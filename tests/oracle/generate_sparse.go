@@ -18,7 +18,7 @@ const sparseValues = ".val"
 var sparseFormats = []string{"csr", "csr", "csc", "coo", "bcsr"}
 
 // sparseElems are the types of elements of sparse matrices.
-var sparseElems = []Type{F64, F64, F32, I64, I32, C128}
+var sparseElems = []Type{F64, F64, F32, I64, I32, C128, F16, BF16}
 
 // sparseArray is an array of the structure of a sparse matrix.
 type sparseArray struct {

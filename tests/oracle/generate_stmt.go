@@ -15,6 +15,10 @@ func (g *generator) statement() {
 		g.sparseStatement()
 		return
 	}
+	if len(g.p.Structs) > 0 && g.chance(15) {
+		g.structStatement()
+		return
+	}
 	switch k := g.IntN(200); {
 	case k < 4:
 		g.sparseStatement()
@@ -56,7 +60,7 @@ func (g *generator) statement() {
 			g.try(&Stmt{Kind: Invalidate, Refs: []*Ref{p.ref}})
 		}
 	case k < 167:
-		if p, ok := g.some(func(p place) bool { return p.of == nil && p.data.Sparse == nil }); ok && g.chance(60) {
+		if p, ok := g.some(func(p place) bool { return p.of == nil && p.data.Sparse == nil && !p.isField() }); ok && g.chance(60) {
 			g.try(&Stmt{Kind: Unregister, Refs: []*Ref{p.ref}})
 		}
 	case k < 169:
@@ -242,7 +246,7 @@ func (g *generator) view() string {
 	names := slices.DeleteFunc(g.visible(), func(n string) bool {
 		x, _ := g.m.names.find(n)
 		v, ok := x.(*view)
-		return !ok || v.sparse || v.ended || v.of.alive() != ""
+		return !ok || v.sparse || structOf(n) != n || v.ended || v.of.alive() != ""
 	})
 	if len(names) == 0 {
 		return ""
@@ -250,35 +254,26 @@ func (g *generator) view() string {
 	return pick(g, names...)
 }
 
-// condition is a bool of the script.
-func (g *generator) condition(depth int) *Expr {
-	switch g.IntN(8) {
-	case 0:
-		if depth > 0 {
-			return op(pick(g, "and", "or"), g.condition(depth-1), g.condition(depth-1))
-		}
-	case 1:
-		if depth > 0 {
-			return &Expr{Op: "not", Args: []*Expr{g.condition(depth - 1)}}
-		}
-	case 2:
-		return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(F64, depth-1), g.script(I64, depth-1))
-	}
-	t := g.numberType()
-	if t == C128 {
-		return op(pick(g, "==", "!="), g.script(t, depth-1), g.script(pick(g, t, F64), depth-1))
-	}
-	return op(pick(g, "==", "!=", "<", "<=", ">", ">="), g.script(t, depth-1), g.script(t, depth-1))
-}
-
 func (g *generator) let() {
+	if g.chance(10) {
+		g.try(&Stmt{Kind: Let, Name: g.name("n"), Expr: g.condition(2)})
+		return
+	}
 	g.try(&Stmt{Kind: Let, Name: g.name("n"), Expr: g.script(g.numberType(), 2)})
 }
 
 // assignName gives a name, or an element of an array, another value.
 func (g *generator) assignName() {
 	t := g.numberType()
-	s := &Stmt{Kind: Assign, Op: pick(g, "=", "=", "+=", "-=", "*="), Expr: g.script(t, 2)}
+	if g.chance(15) {
+		t = Bool
+	}
+	s := &Stmt{Kind: Assign, Op: "="}
+	if t == Bool {
+		s.Expr = g.condition(2)
+	} else {
+		s.Op, s.Expr = pick(g, "=", "=", "+=", "-=", "*="), g.script(t, 2)
+	}
 	if t == I64 && g.chance(25) {
 		if s.Op = pick(g, "&=", "|=", "^=", "<<=", ">>="); s.Op[0] == '<' || s.Op[0] == '>' {
 			s.Expr = g.scriptLeaf(I64)
@@ -409,7 +404,7 @@ func (g *generator) endView() {
 		g.try(s)
 		return
 	}
-	if p, ok := g.some(func(p place) bool { return p.deflt != nil && !p.deflt.ended }); ok {
+	if p, ok := g.some(func(p place) bool { return p.deflt != nil && !p.deflt.ended && !p.isField() }); ok {
 		s.Refs = []*Ref{p.ref}
 		g.try(s)
 	}
@@ -571,6 +566,11 @@ func (g *generator) function() {
 			f.Params = append(f.Params, Param{n, "view[" + x.(*view).parts[0].typeText() + "]"})
 			refs = append(refs, &Ref{Name: v})
 		default:
+			if p, ok := g.someStructs(func(structPlace) bool { return true }); ok && g.chance(40) {
+				f.Params = append(f.Params, Param{n, "vector[" + p.typ.Name + "]"})
+				refs = append(refs, p.ref)
+				break
+			}
 			p, ok := g.some(func(p place) bool { return true })
 			if !ok {
 				return
@@ -583,6 +583,10 @@ func (g *generator) function() {
 		names := maps.Clone(args)
 		for k, r := range refs {
 			if r == nil {
+				continue
+			}
+			if x, ok := m.structs(r); ok {
+				m.guard(func() { m.passStructs(names, f.Params[k].Name, x, r, 0) }, &m.Err)
 				continue
 			}
 			if x, _ := m.names.find(r.Name); len(r.Index) == 0 {
@@ -601,7 +605,9 @@ func (g *generator) function() {
 		f.Body = append(f.Body, &Stmt{Kind: Return, Expr: g.script(t, 1)})
 	case 1:
 		// data of the function goes to the caller
-		if k := slices.IndexFunc(body, func(s *Stmt) bool { return s.Kind == Register && s.Data.Shape != Void && s.Data.Sparse == nil }); k >= 0 {
+		if k := slices.IndexFunc(body, func(s *Stmt) bool {
+			return s.Kind == Register && s.Data.Shape != Void && s.Data.Sparse == nil && s.Data.Struct == nil
+		}); k >= 0 {
 			d := body[k].Data
 			f.Result = d.Shape.typeOf(d.Elem.String())
 			f.Body = append(f.Body, &Stmt{Kind: Return, Expr: name(body[k].Name)})
@@ -659,6 +665,10 @@ func (g *generator) call() {
 				s.Args = append(s.Args, Arg{Ref: &Ref{Name: v}})
 				continue
 			}
+		}
+		if h, ok := g.someStructs(func(q structPlace) bool { return "vector["+q.typ.Name+"]" == p.Type }); ok {
+			s.Args = append(s.Args, Arg{Ref: h.ref})
+			continue
 		}
 		h, ok := g.some(func(q place) bool { return q.typeText() == p.Type })
 		if !ok {
@@ -762,7 +772,7 @@ func (g *generator) loop() {
 	}
 	for k := range s.Args {
 		a := &s.Args[k]
-		if a.Ref != nil && len(a.Ref.Index) == 1 && g.chance(85) {
+		if a.Ref != nil && len(a.Ref.Index) == 1 && a.Field == 0 && g.chance(85) {
 			at := name(i)
 			switch g.IntN(6) {
 			case 0:
@@ -771,6 +781,9 @@ func (g *generator) loop() {
 				at = op("%", op("+", at, num(1)), num(int64(n)))
 			}
 			a.Ref = &Ref{Name: a.Ref.Name, Index: []*Expr{at}}
+			for j := k + 1; j < len(s.Args) && a.Struct != nil && s.Args[j].Field > 0; j++ {
+				s.Args[j].Ref = &Ref{s.Args[j].Ref.Name, a.Ref.Index}
+			}
 		}
 		if a.Expr != nil && a.Expr.Op == "int" && a.Expr.Int < 20 && g.chance(50) {
 			a.Expr = name(i)

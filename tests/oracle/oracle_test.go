@@ -22,6 +22,8 @@ var (
 	seed   = flag.Uint64("seed", 1, "first seed of the random programs")
 	only   = flag.Uint64("only", 0, "print this program, and what the oracle says of it")
 	budget = flag.Duration("shrink", 2*time.Minute, "how long to make a program that fails smaller")
+	on     = flag.String("machine", "", "run the random programs on this machine alone: cpu, disk, or one that package enginetest names")
+	kept   = flag.String("kept", keptDir, "the folder for programs that fail")
 )
 
 // keptDir holds programs that once did something else than the oracle says.
@@ -53,7 +55,7 @@ func TestRandomPrograms(t *testing.T) {
 		if reason != "" {
 			t.Fatalf("the oracle cannot predict program %d: %s\n%s", *seed+n, reason, text)
 		}
-		modes := []mode{allModes[0], allModes[1+n%uint64(len(allModes)-1)], allModes[1+(n/3)%uint64(len(allModes)-1)]}
+		modes := modesOf(*on, n)
 		bad, ok := check(t, text, want, modes)
 		if bad != "" {
 			t.Fatalf("program %d: %s\n%s", *seed+n, bad, keep(t, p, *seed+n, modes, bad))
@@ -64,6 +66,20 @@ func TestRandomPrograms(t *testing.T) {
 		tasks += len(want.Tasks)
 	}
 	t.Logf("%d of %d programs were accepted, with %d tasks", accepted, n, tasks)
+}
+
+// modesOf are the ways in which program n is run on a machine; "": on all of them in turn.
+func modesOf(machine string, n uint64) []mode {
+	turn := func(k uint64, from []mode) mode { return from[k%uint64(len(from))] }
+	switch cpu := slices.DeleteFunc(slices.Clone(allModes), func(m mode) bool { return m.machine != "" || m.ram }); machine {
+	case "":
+		return []mode{allModes[0], turn(n, allModes[1:]), turn(n/3, allModes[1:])}
+	case "cpu":
+		return []mode{turn(n, cpu), turn(n/3, cpu)}
+	case "disk":
+		return []mode{{workers: 2, policy: "lws", ram: true}, {workers: 1, policy: "eager", ram: true}}
+	}
+	return []mode{{machine: machine, policy: "dmdas"}, {machine: machine, policy: "eager"}}
 }
 
 // keep makes p smaller while it differs from the oracle as bad says, and writes it to a
@@ -91,9 +107,9 @@ func keep(t testing.TB, p *Program, seed uint64, modes []mode, bad string) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(keptDir, fmt.Sprintf("seed%d.txt", seed))
+	file := filepath.Join(*kept, fmt.Sprintf("seed%d.txt", seed))
 	archive := txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "program.spu", Data: []byte(text)}, {Name: "wants.json", Data: append(wants, '\n')}}})
-	if err = os.MkdirAll(keptDir, 0o777); err == nil {
+	if err = os.MkdirAll(*kept, 0o777); err == nil {
 		err = os.WriteFile(file, archive, 0o666)
 	}
 	if err != nil {
@@ -171,7 +187,7 @@ func features() []string {
 	for s := Variable; s <= Void; s++ {
 		out = append(out, "shape "+s.String())
 	}
-	for _, e := range slices.Concat(Elems, ComplexElems) {
+	for _, e := range slices.Concat(Elems, ComplexElems, []Type{Bool}) {
 		out = append(out, "elem "+e.String())
 	}
 	for _, r := range []string{"sum", "prod", "min", "max", "reducer"} {
@@ -184,7 +200,14 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	out = append(out, "complex REDUX", "csr W")
+	out = append(out, "complex REDUX", "csr W", "REDUX bool", "REDUX f16", "REDUX bf16")
+	for _, s := range []string{"R", "W", "RW", "copy", "print", "view"} {
+		out = append(out, "struct "+s)
+	}
+	for _, e := range slices.Concat(Elems, ComplexElems, []Type{Bool}) {
+		out = append(out, "field "+e.String())
+	}
+	out = append(out, "acquire field")
 	for _, op := range append(slices.Clone(complexOps), "**", "==", "!=") {
 		out = append(out, "complex script "+op, "complex body "+op)
 	}

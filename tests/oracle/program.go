@@ -9,6 +9,7 @@ import "fmt"
 
 // A Program is a script.
 type Program struct {
+	Structs  []*Struct
 	Codelets []*Codelet
 	Funcs    []*Func
 	Body     []*Stmt
@@ -82,7 +83,23 @@ type Operand struct {
 	Elem    Type
 	Exact   bool
 	Generic bool
+	Struct  *Struct // it is field Field of an operand with such elements; its other fields are beside it; nil: it is no field
+	Field   int
 	Sparse  string // "csr" and so on: the values of such a matrix, which a task has with its structure; "": none
+}
+
+// A Struct is a type of elements with fields. A vector of it is a vector for each field: that of field x of p has
+// the name "p:x" (see fieldOf), in scripts and in codelets, and statements use it in all ways that the language has.
+// The name p itself stands for all of them.
+type Struct struct {
+	Name   string
+	Fields []Field
+}
+
+// A Field is one of a Struct.
+type Field struct {
+	Name string
+	Elem Type
 }
 
 // A Codelet is a kernel of the script.
@@ -162,8 +179,9 @@ type Stmt struct {
 	Target *Expr
 	Op     string // of an assignment: "=", "+=" and so on
 	Over   *Domain
-	Sparse bool   // partition: Refs are the values of sparse matrices, and all of those are meant
-	Text   string // options and nodes that change no result, as written
+	Struct *Struct // assignment in a body: all fields of the element Expr are copied to Target
+	Sparse bool    // partition: Refs are the values of sparse matrices, and all of those are meant
+	Text   string  // options and nodes that change no result, as written
 	Body   []*Stmt
 	Else   []*Stmt
 }
@@ -176,6 +194,9 @@ type Data struct {
 	LD     int     // 0: not written
 	Fill   *Expr   // nil: none
 	List   []*Expr // nil: none
+	Struct *Struct // the data is structs, with Parts for the values of fields; nil: it is not
+	Parts  []Data  // Fill and List of each field
+	Zero   bool    // fields without values are 0
 	Sparse *Sparse // the data is the values of this matrix; nil: of none
 	From   *Ref    // what is converted into the data, a matrix or a sparse one; nil: nothing
 	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"
@@ -214,6 +235,8 @@ type Arg struct {
 	Mode   Mode
 	Ref    *Ref
 	Expr   *Expr
+	Struct *Struct // Ref is field Field of structs that are meant as a whole; the other fields are beside it
+	Field  int
 	Sparse bool // Ref is the values of a sparse matrix, and all of that is meant
 }
 

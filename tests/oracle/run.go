@@ -140,7 +140,7 @@ func (m *Machine) End() (reason string) {
 	reason = m.guard(m.waitAll(0), &m.AtEnd)
 	for _, name := range m.global.order {
 		h, _ := m.global.names[name].(*handle)
-		if h == nil || h.alive() != "" || h.shape == Void || h.data.Sparse != nil { // programs print these at their end
+		if h == nil || h.alive() != "" || h.shape == Void || h.data.Sparse != nil || structOf(name) != name { // programs print these at their end
 			continue
 		}
 		reason = cmpOr(reason, m.guard(func() { m.Final = append(m.Final, m.final(name, h)) }, new(*Error)))
@@ -307,11 +307,12 @@ func (m *Machine) run1(s *Stmt) flow {
 		}
 	case Unregister:
 		for _, r := range s.Refs {
-			h := m.handle(r, s.Line)
-			if h.of != nil { // a function was called with a part
-				m.fail(s.Line, "E0705")
+			for _, h := range m.handles(r, s.Line) {
+				if h.of != nil { // a function was called with a part
+					m.fail(s.Line, "E0705")
+				}
+				m.end(h.datum)
 			}
-			m.end(h.datum)
 		}
 	case Prefetch:
 		for _, r := range s.Refs {
@@ -353,24 +354,33 @@ func (m *Machine) register(name string, s *Stmt) {
 		m.convert(name, s)
 		return
 	}
-	d := newDatum(name, s.Data)
+	if s.Data.Struct != nil {
+		m.registerStructs(name, s)
+		return
+	}
+	m.own(name, m.datum(name, s.Data, s.Line))
+}
+
+// datum makes data with the values that its constructor has.
+func (m *Machine) datum(name string, data *Data, line int) *datum {
+	d := newDatum(name, data)
 	var fill Value
-	if s.Data.Fill != nil {
-		fill = m.element(m.number(s.Data.Fill, s.Line), s.Data.Elem, s.Line)
+	if data.Fill != nil {
+		fill = m.element(m.number(data.Fill, line), data.Elem, line)
 	}
 	for k := range d.cells {
 		c := &d.cells[k]
 		switch {
-		case s.Data.List != nil:
-			c.Value = m.element(m.number(s.Data.List[k], s.Line), s.Data.Elem, s.Line)
-		case s.Data.Fill != nil:
+		case data.List != nil:
+			c.Value = m.element(m.number(data.List[k], line), data.Elem, line)
+		case data.Fill != nil:
 			c.Value = fill
-		case s.Data.Shape != Void:
+		case data.Shape != Void:
 			continue
 		}
 		c.has, c.filled = written, true
 	}
-	m.own(name, d)
+	return d
 }
 
 // convert registers data with the entries of a matrix, or of a sparse one.
@@ -473,15 +483,17 @@ func (m *Machine) own(name string, d *datum) {
 	m.names.order = append(m.names.order, name)
 }
 
-// overflows reports whether x is finite, and no f32 is near it.
-func overflows(x float64) bool { return x-x == 0 && math.IsInf(float64(float32(x)), 0) }
+// overflows reports whether x is finite, and no number of t, a type of floats, is near it.
+func overflows(t Type, x float64) bool {
+	return x-x == 0 && math.IsInf(convert(t, floatValue(x)).F, 0)
+}
 
 // element is v as an element of type t, with a range check.
 func (m *Machine) element(v Value, t Type, line int) Value {
 	switch {
-	case v.T.Int() && !holdsInt(t, v.I), v.T.Float() && t == F32 && overflows(v.F):
+	case v.T.Int() && !holdsInt(t, v.I), v.T.Float() && t.Float() && overflows(t, v.F), v.T.Int() && t.half() && overflows(t, v.real()):
 		m.fail(line, "E0705")
-	case v.T.Complex() && t == C64 && (overflows(v.F) || overflows(v.Im)), v.T.Float() && t == C64 && overflows(v.F):
+	case v.T.Complex() && t == C64 && (overflows(F32, v.F) || overflows(F32, v.Im)), v.T.Float() && t == C64 && overflows(F32, v.F):
 		m.fail(line, "E0705")
 	case (v.T.Float() || v.T.Complex()) && t.Int(), v.T.Complex() && t.Float():
 		panic("oracle: a number for an element that cannot be that")
@@ -491,6 +503,10 @@ func (m *Machine) element(v Value, t Type, line int) Value {
 
 func (m *Machine) partition(s *Stmt) {
 	for _, r := range s.Refs {
+		if _, ok := m.structs(r); ok {
+			m.partitionStructs(r, s)
+			continue
+		}
 		h := m.handle(r, s.Line)
 		var v *view
 		var code string
@@ -516,6 +532,12 @@ func (m *Machine) partition(s *Stmt) {
 }
 
 func (m *Machine) unpartition(r *Ref, line int) {
+	if _, ok := m.structs(r); ok {
+		for _, f := range m.fields(r) {
+			m.unpartition(f, line)
+		}
+		return
+	}
 	x, _ := m.names.find(r.Name)
 	v, named := x.(*view)
 	if !named {
@@ -544,6 +566,10 @@ func (m *Machine) loop(s *Stmt) flow {
 	switch d := s.Over; {
 	case d.Parts != "":
 		x, _ := m.names.find(d.Parts)
+		if v, ok := x.(*structs); ok {
+			rounds = m.roundsOfStructs(v, s)
+			break
+		}
 		v := x.(*view)
 		if v.ended {
 			m.fail(s.Line, "E0506")
@@ -624,7 +650,13 @@ func (m *Machine) handle(r *Ref, line int) *handle {
 }
 
 // handles are the handles that r names: of a view all parts.
-func (m *Machine) handles(r *Ref, line int) []*handle {
+func (m *Machine) handles(r *Ref, line int) (all []*handle) {
+	if _, ok := m.structs(r); ok {
+		for _, f := range m.fields(r) {
+			all = append(all, m.handles(f, line)...)
+		}
+		return all
+	}
 	if x, _ := m.names.find(r.Name); len(r.Index) == 0 {
 		if v, ok := x.(*view); ok {
 			if v.ended {
@@ -771,10 +803,7 @@ func (m *Machine) insert(s *Stmt) *task {
 			e = generic
 		}
 		v := m.number(a.Expr, s.Line)
-		if e != Bool {
-			v = m.element(v, e, s.Line)
-		}
-		t.scalars[c.Ops[k].Name] = v
+		t.scalars[c.Ops[k].Name] = m.element(v, e, s.Line)
 	}
 	for k, a := range t.uses {
 		for _, b := range t.uses[:k] {
@@ -836,54 +865,4 @@ func (t *task) public() Task { return Task{t.id, t.line, t.codelet.Name} }
 
 func (m *Machine) isLoose(h *handle, s *Stmt) bool {
 	return s.With.Loose || slices.ContainsFunc(s.With.Unordered, func(r *Ref) bool { return m.handle(r, s.Line).datum == h.datum })
-}
-
-// note counts the features of a task.
-func (m *Machine) note(t *task, s *Stmt) {
-	for _, u := range t.uses {
-		m.Used["mode "+u.mode.String()]++
-		m.Used["shape "+u.shape.String()]++
-		if u.shape != Void {
-			m.Used["elem "+u.data.Elem.String()]++
-		}
-		if u.mode == Redux {
-			how := u.reduce
-			if !neutralOps[how] {
-				how = "reducer"
-			}
-			m.Used["reduce "+how]++
-			if u.data.Elem.Complex() {
-				m.Used["complex REDUX"]++
-			}
-			for _, o := range t.uses {
-				if o.mode == R && o.shape != Void && o.data.Elem != u.data.Elem {
-					m.Used["mixed types"]++ // in what is contributed, most likely
-				}
-			}
-		}
-		if u.loose {
-			m.Used["without order"]++
-		}
-	}
-}
-
-// noteView counts the features of a view.
-func (m *Machine) noteView(h *handle, s *Stmt) {
-	if h.of != nil {
-		m.Used["filter part of a part"]++
-	}
-	if len(s.Filter) > 1 {
-		m.Used["filter then"]++
-	}
-	if s.Slice != nil {
-		m.Used["filter slice"]++
-	}
-	for _, f := range s.Filter {
-		m.Used["filter "+f.Name]++
-		for text, on := range map[string]bool{"halo": f.Halo > 0, "inside": f.Inside > 0, "sizes": f.Sizes != nil, "range": f.Range != nil} {
-			if on {
-				m.Used["filter "+text]++
-			}
-		}
-	}
 }

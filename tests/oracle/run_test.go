@@ -230,9 +230,9 @@ func differ(want, got string) string {
 }
 
 // plainText is text with zeros that have no sign, as minima, maxima and sums may have either,
-// and without the blanks that make columns of matrices.
+// and without the blanks that make columns of matrices, and the punctuation of structs.
 func plainText(text string) string {
-	words := strings.Fields(text)
+	words := strings.Fields(strings.NewReplacer("{", " ", "}", " ", ",", " ").Replace(text))
 	for k, w := range words {
 		if w == "-0.0" {
 			words[k] = "0.0"
@@ -344,6 +344,12 @@ func elements(ctx context.Context, h *lang.Handle, f Final) ([]Value, error) {
 		return elementsOf[uint64](ctx, h, f)
 	case F32:
 		return elementsOf[float32](ctx, h, f)
+	case F16:
+		return valuesOf(ctx, h, f, func(x iface.Float16) Value { return Value{T: F16, F: float64(x.Float32())} })
+	case BF16:
+		return valuesOf(ctx, h, f, func(x iface.BFloat16) Value { return Value{T: BF16, F: float64(x.Float32())} })
+	case Bool:
+		return valuesOf(ctx, h, f, boolValue)
 	case C64:
 		return valuesOf(ctx, h, f, func(z complex64) Value { return Value{T: C64, F: float64(real(z)), Im: float64(imag(z))} })
 	case C128:

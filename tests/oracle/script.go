@@ -36,6 +36,9 @@ func (m *Machine) eval(e *Expr, line int) any {
 		}
 		return v
 	case "data":
+		if x, ok := m.structs(e.Ref); ok {
+			return m.shownStructs(x, e.Ref, line)
+		}
 		if x, _ := m.names.find(e.Ref.Name); len(e.Ref.Index) == 0 {
 			switch x := x.(type) {
 			case *view:
@@ -155,6 +158,8 @@ func (m *Machine) scalar(v Value, line int) Value {
 	switch {
 	case v.T.Complex():
 		return convert(C128, v)
+	case v.T == Bool:
+		return v
 	case v.T.Float():
 		return floatValue(v.F)
 	case v.T == U64 && v.I < 0:
@@ -310,6 +315,8 @@ func (m *Machine) text(v any, line int) string {
 		return text
 	case *hold:
 		return v.handle.text()
+	case *shownStructs:
+		return v.text(m, line)
 	case *handle:
 		m.read(v, line, true)
 		return v.text()
@@ -421,11 +428,14 @@ func (h *handle) summary() string {
 	if none {
 		return ""
 	}
+	if h.data.Elem == Bool {
+		return fmt.Sprintf("   true %v  false %v", sum, float64(n)-sum)
+	}
 	if !order.exact("sum", C128) {
 		panic(undetermined("the mean of a vector, which is rounded"))
 	}
 	bits := 64
-	if h.data.Elem.part() == F32 {
+	if h.data.Elem.part().computes() == F32 {
 		bits = 32
 	}
 	if h.data.Elem.Complex() {

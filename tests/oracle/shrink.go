@@ -54,6 +54,12 @@ func (s *shrinker) program(p *Program) {
 	s.block(&p.Body)
 	drop(s, &p.Codelets, 0)
 	drop(s, &p.Funcs, 0)
+	drop(s, &p.Structs, 0)
+	for _, x := range p.Structs {
+		for k := len(x.Fields) - 1; k >= 0 && len(x.Fields) > 1; k-- {
+			s.field(p, x, k)
+		}
+	}
 	for _, c := range p.Codelets {
 		s.block(&c.Body)
 		for k := len(c.Ops) - 1; k >= 0; k-- {
@@ -67,6 +73,13 @@ func (s *shrinker) program(p *Program) {
 
 // operand tries to take operand k of c out, here and in the inserts.
 func (s *shrinker) operand(p *Program, c *Codelet, k int) {
+	if c.Ops[k].Field > 0 {
+		return // all fields of structs go together
+	}
+	n := k + 1
+	for n < len(c.Ops) && c.Ops[n].Field > 0 {
+		n++
+	}
 	ops := c.Ops
 	var inserts []*Stmt
 	p.statements(func(x *Stmt) {
@@ -76,15 +89,66 @@ func (s *shrinker) operand(p *Program, c *Codelet, k int) {
 	})
 	args := make([][]Arg, len(inserts))
 	s.try(func() {
-		c.Ops = slices.Concat(ops[:k], ops[k+1:])
+		c.Ops = slices.Concat(ops[:k], ops[n:])
 		for j, x := range inserts {
 			args[j] = x.Args
-			x.Args = slices.Concat(x.Args[:k], x.Args[k+1:])
+			x.Args = slices.Concat(x.Args[:k], x.Args[n:])
 		}
 	}, func() {
 		c.Ops = ops
 		for j, x := range inserts {
 			x.Args = args[j]
+		}
+	})
+}
+
+// field tries to take field k of x out, here, in operands, inserts and data.
+func (s *shrinker) field(p *Program, x *Struct, k int) {
+	var undo []func()
+	change := func(do, back func()) {
+		do()
+		undo = append(undo, back)
+	}
+	s.try(func() {
+		fields := x.Fields
+		change(func() { x.Fields = slices.Concat(fields[:k], fields[k+1:]) }, func() { x.Fields = fields })
+		for _, c := range p.Codelets {
+			ops := c.Ops
+			change(func() {
+				c.Ops = nil
+				for _, o := range ops {
+					if o.Struct == x && o.Field == k {
+						continue
+					}
+					if o.Struct == x && o.Field > k {
+						o.Field--
+					}
+					c.Ops = append(c.Ops, o)
+				}
+			}, func() { c.Ops = ops })
+		}
+		p.statements(func(t *Stmt) {
+			args := t.Args
+			change(func() {
+				t.Args = nil
+				for _, a := range args {
+					if a.Struct == x && a.Field == k {
+						continue
+					}
+					if a.Struct == x && a.Field > k {
+						a.Field--
+					}
+					t.Args = append(t.Args, a)
+				}
+			}, func() { t.Args = args })
+			if d := t.Data; d != nil && d.Struct == x {
+				parts := d.Parts
+				change(func() { d.Parts = slices.Concat(parts[:k], parts[k+1:]) }, func() { d.Parts = parts })
+			}
+		})
+	}, func() {
+		for _, f := range undo {
+			f()
 		}
 	})
 }
@@ -197,6 +261,17 @@ func (s *shrinker) data(d *Data) {
 	if d.LD > 0 {
 		set(s, &d.LD, 0)
 	}
+	sized := d.List != nil
+	for k := range d.Parts {
+		s.data(&d.Parts[k])
+		if p := &d.Parts[k]; p.Fill != nil {
+			set(s, &p.Fill, nil)
+		}
+		sized = sized || d.Parts[k].List != nil
+	}
+	if d.Zero {
+		set(s, &d.Zero, false)
+	}
 	if d.List != nil {
 		list := d.List
 		if !s.try(func() { d.List, d.Fill = nil, list[0] }, func() { d.List, d.Fill = list, nil }) {
@@ -207,7 +282,7 @@ func (s *shrinker) data(d *Data) {
 		s.expr(&d.Fill)
 	}
 	for k, n := range d.Dims {
-		if d.List == nil && n > 1 {
+		if !sized && n > 1 {
 			for _, m := range []int{1, 2, n / 2, n - 1} {
 				if m < n && set(s, &d.Dims[k], m) {
 					break

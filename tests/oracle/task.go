@@ -337,7 +337,7 @@ func (m *Machine) openGroup(u use) {
 func (m *Machine) execute(t *task) {
 	ops, scalars := map[string]*operand{}, map[string]Value{}
 	for name, v := range t.scalars {
-		scalars[name] = v
+		scalars[name] = computed(v)
 	}
 	for _, u := range t.uses {
 		if u.shape == Void {
@@ -409,4 +409,59 @@ func (u use) operand(c *Codelet) *operand {
 		o.written = make([]bool, len(o.cells))
 	}
 	return o
+}
+
+// note counts the features of a task.
+func (m *Machine) note(t *task, s *Stmt) {
+	for _, u := range t.uses {
+		m.Used["mode "+u.mode.String()]++
+		m.Used["shape "+u.shape.String()]++
+		if t.codelet.isField(u.name) {
+			m.Used["struct "+u.mode.String()]++
+			m.Used["field "+u.data.Elem.String()]++
+		}
+		if u.shape != Void {
+			m.Used["elem "+u.data.Elem.String()]++
+		}
+		if u.mode == Redux {
+			how := u.reduce
+			if !neutralOps[how] {
+				how = "reducer"
+			}
+			m.Used["reduce "+how]++
+			m.Used["REDUX "+u.data.Elem.String()]++
+			if u.data.Elem.Complex() {
+				m.Used["complex REDUX"]++
+			}
+			for _, o := range t.uses {
+				if o.mode == R && o.shape != Void && o.data.Elem != u.data.Elem {
+					m.Used["mixed types"]++ // in what is contributed, most likely
+				}
+			}
+		}
+		if u.loose {
+			m.Used["without order"]++
+		}
+	}
+}
+
+// noteView counts the features of a view.
+func (m *Machine) noteView(h *handle, s *Stmt) {
+	if h.of != nil {
+		m.Used["filter part of a part"]++
+	}
+	if len(s.Filter) > 1 {
+		m.Used["filter then"]++
+	}
+	if s.Slice != nil {
+		m.Used["filter slice"]++
+	}
+	for _, f := range s.Filter {
+		m.Used["filter "+f.Name]++
+		for text, on := range map[string]bool{"halo": f.Halo > 0, "inside": f.Inside > 0, "sizes": f.Sizes != nil, "range": f.Range != nil} {
+			if on {
+				m.Used["filter "+text]++
+			}
+		}
+	}
 }

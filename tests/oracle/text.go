@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,8 +12,11 @@ import (
 // Text writes p as a script, and notes in each statement the line where it begins.
 func (p *Program) Text() string {
 	w := &writer{}
+	for _, s := range p.Structs {
+		w.line("struct %s { %s }", s.Name, strings.Join(each(s.Fields, func(f Field) string { return f.Name + ": " + f.Elem.String() }), "; "))
+	}
 	for _, c := range p.Codelets {
-		w.line("codelet %s(%s) {", c.Name, list(c.Ops, Operand.text))
+		w.line("codelet %s(%s) {", c.Name, list(firsts(c.Ops, func(o Operand) int { return o.Field }), Operand.text))
 		w.block(c.Body)
 		w.line("}")
 	}
@@ -85,7 +89,7 @@ func (w *writer) stmt(s *Stmt) {
 		if s.Target != nil {
 			name = "let " + s.Target.Name + " = "
 		}
-		w.line("%s%s(%s)", name, s.Name, list(s.Args, Arg.text))
+		w.line("%s%s(%s)", name, s.Name, list(firsts(s.Args, argField), Arg.text))
 	case Let:
 		w.line("let %s = %s", s.Name, s.Expr.text())
 	case Assign:
@@ -144,7 +148,7 @@ func (w *writer) compound(s *Stmt) {
 }
 
 func insertText(s *Stmt) string {
-	text := fmt.Sprintf("insert %s(%s)", s.Name, list(s.Args, Arg.text))
+	text := fmt.Sprintf("insert %s(%s)", s.Name, list(firsts(s.Args, argField), Arg.text))
 	if s.Target != nil {
 		text = "let " + s.Target.Name + " = " + text
 	}
@@ -169,6 +173,13 @@ func insertText(s *Stmt) string {
 	}
 	return text
 }
+
+// firsts are the items without those of further fields of structs.
+func firsts[T any](items []T, field func(T) int) []T {
+	return slices.DeleteFunc(slices.Clone(items), func(x T) bool { return field(x) > 0 })
+}
+
+func argField(a Arg) int { return a.Field }
 
 // each is the texts of items.
 func each[T any](items []T, text func(T) string) []string {
@@ -199,6 +210,9 @@ func (o Operand) text() string {
 	case o.Shape == Void:
 		return fmt.Sprintf("%s: %v void", o.Name, o.Mode)
 	}
+	if o.Struct != nil {
+		return fmt.Sprintf("%s: %v vector[%s]", structOf(o.Name), o.Mode, o.Struct.Name)
+	}
 	if o.Sparse != "" {
 		return fmt.Sprintf("%s: %v %s[%s]", strings.TrimSuffix(o.Name, sparseValues), o.Mode, o.Sparse, elem)
 	}
@@ -211,6 +225,9 @@ func (d *Data) rankInType() bool { return len(d.Dims) > 0 && d.Dims[0]%2 == 1 }
 func (d *Data) text() string {
 	if d.Shape == Void {
 		return "void()"
+	}
+	if d.Struct != nil {
+		return d.structText()
 	}
 	var args []string
 	for _, n := range d.Dims {
@@ -286,10 +303,11 @@ func (f Filter) text() string {
 }
 
 func (r *Ref) text() string {
+	name, field := fieldText(r.Name)
 	if len(r.Index) == 0 {
-		return r.Name
+		return name + field
 	}
-	return r.Name + "[" + list(r.Index, (*Expr).text) + "]"
+	return name + "[" + list(r.Index, (*Expr).text) + "]" + field
 }
 
 func (a Arg) text() string {
@@ -302,6 +320,9 @@ func (a Arg) text() string {
 	if a.Sparse {
 		return a.Mode.String() + " " + strings.TrimSuffix(a.Ref.text(), sparseValues)
 	}
+	if a.Struct != nil {
+		return a.Mode.String() + " " + (&Ref{structOf(a.Ref.Name), a.Ref.Index}).text()
+	}
 	return a.Mode.String() + " " + a.Ref.text()
 }
 
@@ -310,7 +331,7 @@ func (d *Domain) text() string {
 	case d.Line != nil:
 		return strings.TrimSuffix(d.Of, sparseValues) + "." + d.Along + "(" + d.Line.text() + ")"
 	case d.Of != "":
-		return d.Of
+		return structOf(d.Of)
 	case d.Parts != "":
 		return d.Parts + ".parts"
 	case d.List != nil:
@@ -354,11 +375,12 @@ func (e *Expr) text() string {
 	case e.Op == "value":
 		return "value(" + e.Ref.text() + ")"
 	case e.Op == "elem":
-		return e.Name + "[" + list(e.Args, (*Expr).text) + "]"
+		name, field := fieldText(e.Name)
+		return name + "[" + list(e.Args, (*Expr).text) + "]" + field
 	case e.Op == "field" && e.Ref != nil:
 		return e.Ref.text() + "." + e.Field
 	case e.Op == "field":
-		return e.Name + "." + e.Field
+		return structOf(e.Name) + "." + e.Field
 	case e.Op == "neg":
 		return "(-" + e.Args[0].text() + ")"
 	case e.Op == "~":

@@ -13,7 +13,8 @@ import (
 // A Type is the type of a number: of an element, or of a literal that has met no other type.
 type Type uint8
 
-// The element types, bool, and literals. An int is an I64, a float an F64 and a complex a C128.
+// The element types and literals. An int is an I64, a float an F64 and a complex a C128. An F16 or a BF16 is in
+// memory only: bodies compute with it as an F32.
 const (
 	I8 Type = iota
 	I16
@@ -28,23 +29,42 @@ const (
 	C64
 	C128
 	Bool
+	F16
+	BF16
 	LitInt
 	LitFloat
 	LitComplex
 )
 
-// Elems are the types of real numbers that data may have, and ComplexElems those of complex ones.
+// Elems are the types of real numbers that data may have, and ComplexElems those of complex ones. There is Bool, too.
 var (
-	Elems        = []Type{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+	Elems        = []Type{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, F16, BF16}
 	ComplexElems = []Type{C64, C128}
 )
 
 func (t Type) String() string {
-	return [...]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "c64", "c128", "bool", "int literal", "float literal", "complex literal"}[t]
+	return [...]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "c64", "c128", "bool", "f16", "bf16", "int literal", "float literal", "complex literal"}[t]
 }
 
 // Float reports whether t is a type of floats, a literal included.
-func (t Type) Float() bool { return t == F32 || t == F64 || t == LitFloat }
+func (t Type) Float() bool { return t == F32 || t == F64 || t == LitFloat || t.half() }
+
+// half reports whether t is a type of floats of 16 bits.
+func (t Type) half() bool { return t == F16 || t == BF16 }
+
+// computes is the type in which bodies compute with elements of type t.
+func (t Type) computes() Type {
+	if t.half() {
+		return F32
+	}
+	return t
+}
+
+// computed is v, an element, as bodies have it.
+func computed(v Value) Value {
+	v.T = v.T.computes()
+	return v
+}
 
 // Int reports whether t is a type of integers, a literal included.
 func (t Type) Int() bool { return t <= U64 || t == LitInt }
@@ -71,7 +91,7 @@ func (t Type) literal() bool { return t == LitInt || t == LitFloat || t == LitCo
 func (t Type) signed() bool { return t <= I64 }
 
 func (t Type) bits() int {
-	return [...]int{8, 16, 32, 64, 8, 16, 32, 64, 32, 64, 32, 64, 1, 64, 64, 64}[t]
+	return [...]int{8, 16, 32, 64, 8, 16, 32, 64, 32, 64, 32, 64, 1, 16, 16, 64, 64, 64}[t]
 }
 
 // A Value is a number or a bool. Integers are in I, unsigned ones of 64 bits as their
@@ -160,6 +180,8 @@ func convert(t Type, v Value) Value {
 		}
 		z.F = convert(plain(t.part()), v).F
 		return z
+	case t.half():
+		return Value{T: t, F: round16(t, convert(F32, v).F)}
 	case t == F32 && v.T.Float():
 		return Value{T: F32, F: float64(float32(v.F))}
 	case t == F32 && v.T == U64:
@@ -455,6 +477,21 @@ func round(t Type, x float64) float64 {
 	return x // also of a literal
 }
 
+// round16 is the number of type t, an F16 or a BF16, that is nearest to x; of two the one whose last bit is 0.
+func round16(t Type, x float64) float64 {
+	if x == 0 || x-x != 0 {
+		return x
+	}
+	lowest, highest := t.exponents()
+	_, e := math.Frexp(x) // x is 2 to the power of e, times a number from 0.5 on
+	last := max(e-1, lowest) - t.mantissa() + 1
+	y := math.Copysign(math.Ldexp(math.RoundToEven(math.Ldexp(x, -last)), last), x)
+	if math.Abs(y) >= math.Ldexp(1, highest+1) {
+		return math.Inf(int(math.Copysign(1, x)))
+	}
+	return y
+}
+
 // floatMod is x % y, with the sign of y.
 func floatMod(x, y float64) float64 {
 	r := math.Mod(x, y)
@@ -616,10 +653,26 @@ func (c *tally) add(v Value) {
 
 // mantissa is how many bits the numbers of a type of floats have.
 func (t Type) mantissa() int {
-	if t == F32 {
+	switch t {
+	case F16:
+		return 11
+	case BF16:
+		return 8
+	case F32:
 		return 24
 	}
 	return 53
+}
+
+// exponents are those of the smallest and the largest normal numbers of a type of floats.
+func (t Type) exponents() (lowest, highest int) {
+	switch t {
+	case F16:
+		return -14, 15
+	case F32, BF16:
+		return -126, 127
+	}
+	return -1022, 1023
 }
 
 // lastBit is the lower exponent of the last bits of x and y; 0 if both are 0.
@@ -639,10 +692,8 @@ func lastBit(x, y float64) int {
 
 // exact reports whether op over what was added is the same in every order, in type t.
 func (c *tally) exact(op string, t Type) bool {
-	mantissa, top, bottom := t.mantissa(), 1023, -1022
-	if t == F32 {
-		top, bottom = 127, -126
-	}
+	mantissa := t.mantissa()
+	bottom, top := t.exponents()
 	if t.Complex() && c.imaginary != nil {
 		// No part of a partial product has more bits than the product of the norms.
 		if op == "prod" {
@@ -651,7 +702,7 @@ func (c *tally) exact(op string, t Type) bool {
 		return c.exact(op, t.part()) && c.imaginary.exact(op, t.part())
 	}
 	switch {
-	case op == "min" || op == "max" || t.Int() || !c.any && !c.bad:
+	case op == "min" || op == "max" || t.Int() || t == Bool || !c.any && !c.bad:
 		return true
 	case c.bad:
 		return false
@@ -676,8 +727,8 @@ func (v Value) text() string {
 		return strconv.FormatBool(v.I == 1)
 	case U64:
 		return strconv.FormatUint(uint64(v.I), 10)
-	case F32, F64, LitFloat:
-		return floatText(v.F, v.T.bits())
+	case F32, F64, F16, BF16, LitFloat:
+		return floatText(v.F, v.T.computes().bits())
 	case C64, C128, LitComplex:
 		return complexText(v.F, v.Im, v.T.bits())
 	}

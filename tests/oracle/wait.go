@@ -188,6 +188,9 @@ func (m *Machine) acquire(s *Stmt) flow {
 // take acquires h.
 func (m *Machine) take(h *handle, mode Mode, line int) *hold {
 	m.Used["acquire "+mode.String()]++
+	if structOf(h.name) != h.name {
+		m.Used["acquire field"]++
+	}
 	switch mode {
 	case R, RW:
 		m.needs(h, line)
@@ -236,6 +239,10 @@ func (m *Machine) enter(f *Func, s *Stmt) {
 				v = convert(t, v)
 			}
 			names[f.Params[k].Name] = v
+			continue
+		}
+		if v, ok := m.structs(a.Ref); ok {
+			m.passStructs(names, f.Params[k].Name, v, a.Ref, s.Line)
 			continue
 		}
 		x, _ := m.names.find(a.Ref.Name)

@@ -1,7 +1,7 @@
 package main
 
 // The faults. Each breaks one thing that the order, the exclusion, the validity
-// or the end of tasks rests on.
+// or the end of tasks rests on, or what elements are.
 
 var faults = []fault{
 	// the order of accesses to a fragment
@@ -226,6 +226,23 @@ var faults = []fault{
 	{"place-overtakes", "engine/waitlist.go",
 		"	for q.ended[q.next] {\n		delete(q.ended, q.next)\n		q.next++\n	}", "	for range len(q.ended) {\n		delete(q.ended, q.next)\n		q.next++\n	}",
 		"a prescribed place waits for those before"},
+
+	// elements
+	{"f16-truncated", "datamgr/iface/float16.go",
+		"	return sign | uint16((u-112<<23+0xfff+u>>13&1)>>13)", "	return sign | uint16((u-112<<23)>>13)",
+		"a value goes to the nearest element of f16"},
+	{"bf16-ties-up", "datamgr/iface/float16.go",
+		"	return uint16((u + 0x7fff + u>>16&1) >> 16)", "	return uint16((u + 0x8000) >> 16)",
+		"of two elements of bf16 that are as near, the even one is stored"},
+	{"bool-any-is-all", "datamgr/reduction.go",
+		"a && b || f == foldMax && (a || b) {", "a && b {",
+		"max of bools is true if one of them is"},
+	{"struct-copy-short", "lang/kernel/lower/struct.go",
+		"		if k < len(f.Arrays)-1 {\n			st = l.assignParts(st)\n			l.prelude", "		if k < len(f.Arrays)-1 {\n			if k > 0 {\n				continue\n			}\n			st = l.assignParts(st)\n			l.prelude",
+		"an assignment of an element copies all fields"},
+	{"struct-keeps-fields", "lang/interp/data.go",
+		"	if h.isSparse() && h.sparse.Format.Fields {\n		return h.data()", "	if false {\n		return h.data()",
+		"invalidate drops all fields of structs"},
 }
 
 // hints are the tests that notice a fault at once, where random programs take
@@ -261,4 +278,9 @@ var hints = map[string]string{
 	"source-lost":           "./datamgr TestSourceLost",
 	"restore-blind":         "./datamgr TestRestore",
 	"place-overtakes":       "./engine TestPlacesWait",
+	"f16-truncated":         "./tests/oracle TestRandomPrograms",
+	"bf16-ties-up":          "./tests/oracle TestRandomPrograms",
+	"bool-any-is-all":       "./datamgr TestReductionBools",
+	"struct-copy-short":     "./tests/oracle TestRandomPrograms",
+	"struct-keeps-fields":   "./tests/oracle TestRandomPrograms",
 }

@@ -70,7 +70,11 @@ func (r *runner) plant(f *fault) (string, error) {
 	stages := r.stages(dir)
 	if hint := hints[f.name]; hint != "" {
 		pkg, tests, _ := strings.Cut(hint, " ")
-		stages = append([][]string{{pkg, "-run", tests}}, stages...)
+		first := []string{pkg, "-run", tests}
+		if pkg == "./tests/oracle" { // as in stages
+			first = append(first, "-args", "-kept", dir, "-shrink", "0s")
+		}
+		stages = append([][]string{first}, stages...)
 	}
 	for _, args := range stages {
 		by, err := r.test(root, append([]string{"-overlay", overlay}, args...))

@@ -154,6 +154,7 @@ func (a *app) flagValues() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"calibrate": fixed(cobra.CompletionWithDesc("0", "use them"), cobra.CompletionWithDesc("1", "measure and add to them"), cobra.CompletionWithDesc("2", "measure anew")),
 		"color":     when, "progress": when,
+		"bind":    fixed(cobra.CompletionWithDesc("cores", "all processors, first one of each core")),
 		"by":      fixed("task", "codelet", "handle"),
 		"data":    a.completeBinding,
 		"deny":    fixed(append([]cobra.Completion{"warnings"}, codeCompletions("W")...)...),

@@ -16,6 +16,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/all"
 	"github.com/starpush/starpush/accel/disk"
+	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/sched"
@@ -178,7 +179,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.devices, err = o.deviceFlags.open(); err != nil {
+	if a.devices, err = o.deviceFlags.open(o.cpus); err != nil {
 		return nil, err
 	}
 	if a.disk, err = o.memoryFlags.open(); err != nil {
@@ -186,11 +187,11 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 		return nil, err
 	}
 	cpus := int(o.cpus)
-	if cpus == 0 {
+	if cpus == 0 || o.numa {
 		cpus = a.devices.cpus
 	}
 	table, _ := a.bus(false) // without one, usual figures do: `starpush info` says what is wrong
-	opts := engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.advise || o.trace != "" || o.report != "", Listener: o.listener(),
+	opts := engine.Options{Workers: cpus, Processors: a.devices.processors, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.advise || o.trace != "" || o.report != "", Listener: o.listener(),
 		Calibrate: level, PerfDir: dir}
 	if a.disk != nil {
 		opts.RAM, opts.Disk = ram, a.disk
@@ -255,12 +256,16 @@ func (a *app) say(err error) {
 type deviceFlags struct {
 	machine string
 	gpus    string
+	numa    bool
+	bind    string
 }
 
 func (o *deviceFlags) register(c *cobra.Command, gpus string) {
 	f := c.Flags()
 	f.StringVar(&o.machine, "machine", "", "run on a simulated `MACHINE`, such as sim:cpu2gpu1: "+strings.Join(machineNames(), ", "))
 	f.StringVar(&o.gpus, "gpus", gpus, "devices of this machine to use, `WHICH`: none, all, found (all, and none is no error), a number, or drivers, such as opencl or opencl:1")
+	f.BoolVar(&o.numa, "numa", false, "make each NUMA node of this machine a memory node, with CPU workers bound to its processors")
+	f.StringVar(&o.bind, "bind", "", "bind CPU workers to processors, `WHERE`: cores (all, first one of each core), or a list such as 0-3,8")
 }
 
 func machineNames() (names []string) {
@@ -272,10 +277,11 @@ func machineNames() (names []string) {
 
 // deviceSet is what the flags ask for.
 type deviceSet struct {
-	devices []accel.Device
-	cpus    int     // of a simulated machine; else 0
-	name    string  // of a simulated machine
-	without []error // why there are no devices of some drivers
+	devices    []accel.Device
+	cpus       int     // of a simulated machine, or in main memory with NUMA nodes; else 0
+	processors []int   // to which the workers in main memory are bound; nil: to none
+	name       string  // of a simulated machine
+	without    []error // why there are no devices of some drivers
 }
 
 // close gives the devices up; the runtime that used them is closed.
@@ -288,6 +294,9 @@ func (s *deviceSet) close() (err error) {
 
 // check looks at what needs no device.
 func (o *deviceFlags) check(sequential bool) error {
+	if err := o.checkBinding(sequential); err != nil {
+		return err
+	}
 	asked := o.gpus != "" && o.gpus != "none" && o.gpus != "0"
 	if n, err := strconv.Atoi(o.gpus); err == nil && n < 0 {
 		return usagef("--gpus must not be negative, as %d is; --gpus none uses none", n)
@@ -304,6 +313,55 @@ func (o *deviceFlags) check(sequential bool) error {
 		_, err := parseMachine(o.machine)
 		return err
 	}
+	return nil
+}
+
+// checkBinding looks at --numa and --bind.
+func (o *deviceFlags) checkBinding(sequential bool) error {
+	switch {
+	case o.numa && o.machine != "":
+		return usagef("--machine says which memories there are: leave out --numa, or simulate NUMA nodes by --machine sim:numa2")
+	case o.bind != "" && o.machine != "":
+		return usagef("--machine says how many CPUs there are: leave out --bind")
+	case o.numa && o.bind != "":
+		return usagef("--numa binds workers to the processors of their nodes: leave out --bind")
+	case sequential && (o.numa || o.bind != ""):
+		return usagef("--sequential runs every task inside its insert, without workers: leave out --numa and --bind")
+	case o.bind == "" || o.bind == "cores":
+		return nil
+	}
+	if _, err := numa.ParseList(o.bind); err != nil {
+		return usagef("--bind takes cores, or processors, such as 0-3,8: %v", err)
+	}
+	return nil
+}
+
+// processors are those of --bind; nil: workers are not bound.
+func (o *deviceFlags) processors() ([]int, error) {
+	switch o.bind {
+	case "":
+		return nil, nil
+	case "cores":
+		t, err := numa.Local()
+		if err != nil {
+			return nil, missing("--bind cores: %v", err)
+		}
+		return t.Processors(), nil
+	}
+	all, err := numa.ParseList(o.bind)
+	if err != nil {
+		return nil, usagef("--bind: %v", err)
+	}
+	return all, nil
+}
+
+// addNUMA puts the NUMA nodes of this machine in front of the devices.
+func (s *deviceSet) addNUMA(cpus int64) error {
+	m, err := numa.Open(int(cpus))
+	if err != nil {
+		return missing("--numa: %v", err)
+	}
+	s.cpus, s.processors, s.devices = m.Workers, m.Processors, slices.Concat(m.Devices, s.devices)
 	return nil
 }
 
@@ -342,8 +400,29 @@ func nearMachine(name string) (near string, exact bool) {
 	return near, false
 }
 
-// open opens what the flags ask for.
-func (o *deviceFlags) open() (*deviceSet, error) {
+// open opens what the flags ask for, with a number of CPU workers where NUMA nodes share them,
+// 0 for one on each processor.
+func (o *deviceFlags) open(cpus int64) (*deviceSet, error) {
+	processors, err := o.processors()
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.openDevices()
+	if err != nil {
+		return nil, err
+	}
+	if processors != nil { // a worker for each
+		s.processors, s.cpus = processors, min(len(processors), max(goruntime.GOMAXPROCS(0), 1))
+	}
+	if o.numa {
+		if err := s.addNUMA(cpus); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func (o *deviceFlags) openDevices() (*deviceSet, error) {
 	if o.machine == "" {
 		return openGPUs(o.gpus, all.Drivers())
 	}

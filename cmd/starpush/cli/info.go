@@ -17,6 +17,8 @@ import (
 	"github.com/starpush/starpush/accel/all"
 	"github.com/starpush/starpush/accel/bus"
 	"github.com/starpush/starpush/accel/cpu/blas"
+	"github.com/starpush/starpush/accel/mpi"
+	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
@@ -42,7 +44,7 @@ are asked for first, and kept; --measure measures them again.`,
 			if err != nil {
 				return err
 			}
-			if o.machine == "" && o.gpus == "" { // what could be asked for
+			if o.machine == "" && o.gpus == "" && !o.numa { // what could be asked for
 				if a.devices, err = openGPUs("found", all.Drivers()); err != nil {
 					return err
 				}
@@ -74,11 +76,14 @@ type info struct {
 	Policy   string        `json:"policy"`
 	Policies []string      `json:"policies"`
 	Nodes    []infoNode    `json:"nodes"`
+	NUMA     []infoNUMA    `json:"numa"`            // the nodes of this machine
+	Bound    []int         `json:"bound,omitempty"` // processors that the workers in main memory are bound to
 	Devices  []infoDevice  `json:"devices"`
 	Links    []infoLink    `json:"links"`
 	Missing  []infoMissing `json:"missing"`
 	BLAS     string        `json:"blas"`
 	LLVM     string        `json:"llvm"` // makes machine code of codelets
+	MPI      string        `json:"mpi"`  // connects processes
 	Files    infoFiles     `json:"files"`
 }
 
@@ -91,8 +96,19 @@ type infoDevice struct {
 	Name  string `json:"name"`
 	Arch  string `json:"arch"` // what its kernels are written for
 	Model string `json:"model,omitempty"`
-	Units int    `json:"units"` // kernels that it runs at the same time
-	Node  string `json:"node"`  // its memory
+	Units int    `json:"units"`          // kernels that it runs at the same time
+	NUMA  bool   `json:"numa,omitempty"` // its units are CPU workers
+	Node  string `json:"node"`           // its memory
+}
+
+// infoNUMA is a NUMA node of this machine that the process may use.
+type infoNUMA struct {
+	Number     int    `json:"number"` // as the operating system counts
+	Processors []int  `json:"processors"`
+	Memory     int64  `json:"memory,omitempty"` // bytes; 0: not known
+	Distance   []int  `json:"distance,omitempty"`
+	Node       string `json:"node"`   // the memory node that it belongs to, as in statistics and traces
+	Script     string `json:"script"` // what scripts call that: "ram", "numa(1)"
 }
 
 type infoLink struct {
@@ -125,7 +141,7 @@ func (a *app) collect(rt *engine.Runtime) info {
 	models, _ := a.perfDir("") // "" says that there is none
 	i := info{T: "info", Version: Version, Revision: revision(), Go: runtime.Version(), Platform: platform(),
 		CPUs: runtime.NumCPU(), Workers: cpuWorkers(rt), Policy: rt.Policy(), Policies: sched.Names(),
-		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(), LLVM: llvmText(),
+		Nodes: []infoNode{}, NUMA: infoNodesOfNUMA(rt, a.devices.name != ""), Bound: a.devices.processors, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(), LLVM: llvmText(), MPI: mpiText(),
 		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath()), models}}
 	for _, n := range rt.Nodes() {
 		i.Nodes = append(i.Nodes, infoNode{n.Name, n.Capacity})
@@ -135,6 +151,7 @@ func (a *app) collect(rt *engine.Runtime) info {
 			i.Nodes = append(i.Nodes, infoNode{m.Name(), m.Capacity()})
 		}
 		x := infoDevice{Name: d.Name(), Arch: d.Arch(), Units: d.Units(), Node: d.Memory().Name()}
+		_, x.NUMA = accel.AsNUMA(d)
 		if m, ok := d.(interface{ Model() string }); ok {
 			x.Model = m.Model()
 		}
@@ -149,6 +166,29 @@ func (a *app) collect(rt *engine.Runtime) info {
 		i.Missing = append(i.Missing, m)
 	}
 	return i
+}
+
+// infoNodesOfNUMA describes the NUMA nodes of this machine; none where a simulated one runs, or
+// where they cannot be found out.
+func infoNodesOfNUMA(rt *engine.Runtime, simulated bool) []infoNUMA {
+	t, err := numa.Local()
+	if err != nil || simulated {
+		return []infoNUMA{}
+	}
+	return infoTopology(rt, t)
+}
+
+// infoTopology describes the nodes of t, and the memory nodes of rt that they belong to.
+func infoTopology(rt *engine.Runtime, t *numa.Topology) (all []infoNUMA) {
+	nodes := rt.Nodes()
+	for _, n := range t.Nodes {
+		x := infoNUMA{Number: n.Number, Processors: n.Processors, Memory: n.Memory, Distance: n.Distance, Node: nodes[0].Name, Script: "ram"}
+		if k, err := rt.NodeOfNUMA(n.Number); err == nil && k > 0 {
+			x.Node, x.Script = nodes[k].Name, fmt.Sprintf("numa(%d)", k)
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // links are those between the memories, as measured, now or before. Nothing runs.
@@ -215,7 +255,11 @@ func (a *app) showInfo(i info) {
 		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
 	}
 	row("version", "%s", strings.TrimPrefix(versionLine(), "starpush "))
-	row("workers", "%s on %s", cpuText(i.Workers), counted(i.CPUs, "CPU"))
+	bound := ""
+	if i.Bound != nil {
+		bound = ", bound to " + numa.ListText(i.Bound)
+	}
+	row("workers", "%s on %s%s", cpuText(i.Workers), counted(i.CPUs, "CPU"), bound)
 	for _, n := range i.Nodes {
 		if n.Capacity > 0 {
 			row("node", "%s  %s", n.Name, bytesText(n.Capacity))
@@ -223,10 +267,25 @@ func (a *app) showInfo(i info) {
 			row("node", "%s", n.Name)
 		}
 	}
+	for _, n := range i.NUMA {
+		text := "no processors"
+		if len(n.Processors) > 0 {
+			text = "processors " + numa.ListText(n.Processors)
+		}
+		if n.Memory > 0 {
+			text += ", " + bytesText(n.Memory)
+		}
+		if len(n.Distance) > 1 {
+			text += fmt.Sprintf(", distances %v", n.Distance)
+		}
+		row("NUMA node", "%d  %s, %s", n.Number, text, n.Script)
+	}
 	for _, d := range i.Devices {
 		units := counted(d.Units, "unit")
 		text := fmt.Sprintf("%s  %s, %s", d.Name, d.Arch, units)
 		switch {
+		case d.Arch == "cpu" && d.NUMA && !strings.HasPrefix(d.Model, "simulated"):
+			text = fmt.Sprintf("%s  %s  %s", d.Name, counted(d.Units, "CPU worker"), d.Model)
 		case d.Arch == "cpu": // the links are below
 			text = d.Name + "  simulated, " + units
 		case d.Model != "":
@@ -247,6 +306,7 @@ func (a *app) showInfo(i info) {
 	row("policy", "%s  (%s)", i.Policy, strings.Join(i.Policies, ", "))
 	row("BLAS", "%s", i.BLAS)
 	row("LLVM", "%s", i.LLVM)
+	row("MPI", "%s", i.MPI)
 	row("history", "%s", i.Files.History)
 	row("init", "%s", i.Files.Init)
 	row("models", "%s", i.Files.Models)
@@ -267,7 +327,7 @@ func cpuText(n int) string {
 // cpuWorkers counts the workers that are CPUs of this machine.
 func cpuWorkers(rt *engine.Runtime) (n int) {
 	for i := range rt.Workers() {
-		if w, err := rt.Worker(i); err == nil && w.Arch == "cpu" && w.Node == 0 {
+		if w, err := rt.Worker(i); err == nil && w.Kind == "cpu" {
 			n++
 		}
 	}
@@ -277,10 +337,16 @@ func cpuWorkers(rt *engine.Runtime) (n int) {
 // machineLine is what the prompt's first line says of the machine: "2 CPU workers,
 // sim 0 (1 GiB)".
 func machineLine(rt *engine.Runtime) string {
-	text, nodes, seen := cpuText(cpuWorkers(rt)), rt.Nodes(), ""
+	text, nodes, seen := cpuText(cpuWorkers(rt)), rt.Nodes(), "cpu"
+	for k := 1; ; k++ {
+		if _, err := rt.NUMAOfNode(k); err != nil {
+			break
+		}
+		text += fmt.Sprintf(", %s (%s)", nodes[k].Name, bytesText(nodes[k].Capacity))
+	}
 	for i := range rt.Workers() {
 		w, err := rt.Worker(i)
-		if err == nil && w.Kind != seen && (w.Arch != "cpu" || w.Node != 0) {
+		if err == nil && w.Kind != seen && w.Kind != "cpu" {
 			seen = w.Kind
 			text += fmt.Sprintf(", %s (%s)", w.Kind, bytesText(nodes[w.Node].Capacity))
 		}
@@ -351,4 +417,20 @@ func llvmText() string {
 		return fmt.Sprintf("none  %v; bodies of codelets run in strips", err)
 	}
 	return name
+}
+
+// mpiText describes the library that connects processes, or says what to install.
+func mpiText() string {
+	lib, err := mpi.Open()
+	if e := (*accel.UnavailableError)(nil); errors.As(err, &e) {
+		return fmt.Sprintf("none  %s; %s", e.Reason, e.Remedy)
+	}
+	if err != nil {
+		return fmt.Sprintf("none  %v", err)
+	}
+	text := lib.String()
+	if l, ok := mpi.Launched(); ok {
+		text += fmt.Sprintf("  rank %d, started by %s", l.Rank, l.Launcher)
+	}
+	return text
 }

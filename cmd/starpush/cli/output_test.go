@@ -11,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/engine"
 )
 
@@ -272,5 +274,58 @@ func TestSchema(t *testing.T) {
 		if !seen[kind] && kind != "fit" {
 			t.Errorf("no command wrote a line %q", kind)
 		}
+	}
+}
+
+// TestInfoNUMA: nodes are listed by the numbers of the system, with what scripts call them.
+func TestInfoNUMA(t *testing.T) {
+	if _, err := numa.Local(); err != nil {
+		t.Skip(err)
+	}
+	sys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"cpu/online": "0-3", "node/online": "2-3", "node/node2/cpulist": "0-1", "node/node3/cpulist": "2-3",
+		"node/node2/meminfo": "Node 2 MemTotal: 1024 kB", "node/node3/meminfo": "Node 3 MemTotal: 2048 kB",
+	} {
+		sys["devices/system/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	topology, err := numa.Read(sys, numa.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := topology.Open(2)
+	defer m.Close()
+	shown := func(of engine.Machine, asJSON bool) string {
+		rt, err := of.Planner(nil) // whose workers are bound to no processor
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rt.Close()
+		var out bytes.Buffer
+		a := &app{con: newConsole(&out, &out, nil, "never")}
+		if asJSON {
+			a.json = newJSONWriter(a.con.out)
+		}
+		a.showInfo(info{NUMA: infoTopology(rt, topology)})
+		var rows []string
+		for line := range strings.Lines(out.String()) {
+			if asJSON || strings.HasPrefix(line, "NUMA node") {
+				rows = append(rows, strings.TrimSpace(line))
+			}
+		}
+		return strings.Join(rows, "\n")
+	}
+	apart := engine.Machine{Workers: 1, Devices: m.Devices}
+	want := "NUMA node  2  processors 0-1, 1 MiB, ram\nNUMA node  3  processors 2-3, 2 MiB, numa(1)"
+	if got := shown(apart, false); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = "NUMA node  2  processors 0-1, 1 MiB, ram\nNUMA node  3  processors 2-3, 2 MiB, ram"
+	if got := shown(engine.Machine{Workers: 1}, false); got != want {
+		t.Errorf("main memory is one node: got\n%s\nwant\n%s", got, want)
+	}
+	want = `{"number":3,"processors":[2,3],"memory":2097152,"node":"numa 3","script":"numa(1)"}`
+	if got := shown(apart, true); !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

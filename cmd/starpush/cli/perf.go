@@ -188,6 +188,7 @@ type jsonPerf struct {
 	Arch       string `json:"arch"`
 	Impl       int    `json:"impl"`
 	Variant    string `json:"variant,omitempty"`
+	Workers    int    `json:"workers,omitempty"`
 	Model      string `json:"model"`
 	Footprints int    `json:"footprints"`
 	Samples    int64  `json:"samples"`
@@ -205,7 +206,7 @@ func (a *app) perfList(o *perfFlags) error {
 	if a.json != nil {
 		for _, f := range files {
 			for _, g := range f.Groups {
-				a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, f.Kind.String(),
+				a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, g.Workers, f.Kind.String(),
 					len(g.Entries), g.Samples(), g.Last(), s.Path(f.Key)})
 			}
 		}
@@ -414,7 +415,8 @@ func shortKernel(kernel string) string {
 	return kernel
 }
 
-// archText names an architecture, an implementation and a variant: "cpu", "cpu #2", "cpu native".
+// archText names an architecture, an implementation, a variant and a number of workers: "cpu", "cpu #2",
+// "cpu native", "cpu ×4".
 func archText(g *perf.Group) string {
 	s := g.Arch
 	if g.Impl > 0 {
@@ -422,6 +424,9 @@ func archText(g *perf.Group) string {
 	}
 	if g.Variant != "" {
 		s += " " + g.Variant
+	}
+	if g.Workers > 0 {
+		s += fmt.Sprintf(" ×%d", g.Workers)
 	}
 	return s
 }
@@ -546,6 +551,7 @@ type jsonPerfEntry struct {
 	Arch      string     `json:"arch"`
 	Impl      int        `json:"impl"`
 	Variant   string     `json:"variant,omitempty"`
+	Workers   int        `json:"workers,omitempty"`
 	Size      *float64   `json:"size"`
 	SizeUnit  string     `json:"size_unit"`
 	Params    []*float64 `json:"params,omitempty"`
@@ -568,6 +574,7 @@ type jsonPerfFit struct {
 	Arch     string    `json:"arch"`
 	Impl     int       `json:"impl"`
 	Variant  string    `json:"variant,omitempty"`
+	Workers  int       `json:"workers,omitempty"`
 	Model    string    `json:"model"`
 	A        *float64  `json:"a,omitempty"`
 	B        *float64  `json:"b,omitempty"`
@@ -588,11 +595,11 @@ func finite(x float64) *float64 {
 // perfShowJSON writes lines for a file, its curves and its entries.
 func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 	for _, g := range f.Groups {
-		a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, f.Kind.String(),
+		a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, g.Variant, g.Workers, f.Kind.String(),
 			len(g.Entries), g.Samples(), g.Last(), s.Path(f.Key)})
 		if f.Kind != perf.History {
 			c := f.Fit(g)
-			line := jsonPerfFit{T: "fit", Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Model: f.Kind.String(),
+			line := jsonPerfFit{T: "fit", Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Workers: g.Workers, Model: f.Kind.String(),
 				A: finite(c.A), B: finite(c.B), C: finite(c.C), Coef: c.Coef, RelError: finite(c.RelError)}
 			if c.Err != nil {
 				line.Problem = c.Err.Error()
@@ -601,7 +608,7 @@ func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 		}
 		for _, e := range g.Entries {
 			lo, hi := e.Quartiles()
-			line := jsonPerfEntry{T: "entry", Footprint: e.Footprint.String(), What: e.What, Arch: g.Arch, Impl: g.Impl, Variant: g.Variant,
+			line := jsonPerfEntry{T: "entry", Footprint: e.Footprint.String(), What: e.What, Arch: g.Arch, Impl: g.Impl, Variant: g.Variant, Workers: g.Workers,
 				Size: finite(e.Size), SizeUnit: f.SizeUnit, Samples: e.Samples(), Outliers: int64(e.Outliers()),
 				Recent: len(e.Recent), Median: finite(e.Median()), Low: finite(lo), High: finite(hi), Few: e.Samples() < perf.DefaultMinSamples, Scattered: e.Scattered(),
 				Mean: finite(e.Mean), StdDev: finite(e.StdDev()), Min: finite(e.Min), Max: finite(e.Max)}

@@ -156,11 +156,11 @@ func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error
 	if err != nil {
 		dir = "" // nothing is known
 	}
-	if set, err = o.deviceFlags.open(); err != nil {
+	if set, err = o.deviceFlags.open(o.cpus); err != nil {
 		return m, nil, err
 	}
 	m = engine.Machine{Workers: int(o.cpus), Devices: set.devices, PerfDir: dir}
-	if m.Workers == 0 {
+	if m.Workers == 0 || o.numa {
 		m.Workers = set.cpus
 	}
 	a.devices = set

@@ -3,6 +3,7 @@ package schedtest
 // The machines that policies are tried on.
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/engine/sched"
@@ -28,6 +29,9 @@ func machines() []machine {
 			return m
 		}},
 		{"3cpus-2gpus-unknown", false, func() sched.Machine { return gpus(plain(5)) }},
+		{"4cpus-gangs", true, func() sched.Machine { return gangs(models(plain(4)), 2) }},
+		{"5cpus-2gpus-gangs", false, func() sched.Machine { return gangs(gpus(models(plain(7))), 4) }},
+		{"4cpus-gangs-unknown", true, func() sched.Machine { return gangs(plain(4), 3) }},
 		{"calibrating", false, func() sched.Machine {
 			m := gpus(models(plain(5)))
 			known := m.Estimate
@@ -81,6 +85,34 @@ func models(m sched.Machine) sched.Machine {
 		return 4096 * (it.Order % 5)
 	}
 	m.Transfer = func(it *sched.Item, w int) float64 { return 1e-9 * float64(m.Missing(it, w)) }
+	return m
+}
+
+// gangs makes two of three items such that up to most workers may run them together, some of
+// them two at least.
+func gangs(m sched.Machine, most int) sched.Machine {
+	var all sync.Map // *sched.Item to *sched.Gang
+	m.Gang = func(it *sched.Item) *sched.Gang {
+		if it.Order%3 == 0 {
+			return nil
+		}
+		g := &sched.Gang{Least: 1, Most: most}
+		if it.Allowed != nil {
+			g.Most = 1
+		} else if it.Order%5 == 0 {
+			g.Least = 2
+		}
+		got, _ := all.LoadOrStore(it, g)
+		return got.(*sched.Gang)
+	}
+	one := m.Estimate
+	m.Estimate = func(it *sched.Item, w int) (float64, bool) {
+		s, known := one(it, w)
+		if g := m.Gang(it); g != nil && g.Size > 0 {
+			s /= float64(g.Size)
+		}
+		return s, known
+	}
 	return m
 }
 

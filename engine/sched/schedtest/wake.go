@@ -25,6 +25,7 @@ type play struct {
 	seed    uint64
 	r       *rand.Rand
 	p       sched.Policy
+	gang    func(*sched.Item) *sched.Gang
 	fb      sched.Feedback
 	workers []player
 	looking bool // a worker was woken by Anyone and has not looked yet
@@ -41,7 +42,17 @@ type player struct {
 }
 
 func newPlay(k *kit, seed uint64) *play {
-	p := &play{kit: k, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), p: k.policy(), workers: make([]player, k.workers()), left: 60, quiet: seed%2 == 0}
+	p := &play{kit: k, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), workers: make([]player, k.workers()), left: 60, quiet: seed%2 == 0}
+	m := k.kind.make()
+	p.gang = m.Gang
+	m.Wake = func(w int) {
+		if w == sched.Anyone {
+			p.anyone()
+		} else {
+			p.wake(w, false)
+		}
+	}
+	p.p = k.new(m)
 	p.fb, _ = p.p.(sched.Feedback)
 	return p
 }
@@ -97,6 +108,11 @@ func (p *play) step(w int) {
 	p.out++
 	me.runs = it
 	if p.fb != nil && p.r.IntN(4) > 0 {
+		if p.gang != nil && p.gang(it) != nil {
+			for v := range p.workers { // the engine wakes those that may be members
+				p.wake(v, false)
+			}
+		}
 		me.started = true
 		p.fb.Started(it, w)
 	}

@@ -371,7 +371,7 @@ func (f *walk) verb(s *syntax.Verb) {
 }
 
 // target finds the data that e names and checks that it still exists: x, x[i],
-// v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
+// v, v[i, j], and x.f of structs. The cell is nil when the data is not in sight; whole says that e
 // is all of it. Indices are walked.
 func (f *walk) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 	switch e := syntax.Unparen(e).(type) {
@@ -399,6 +399,9 @@ func (f *walk) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 			break
 		}
 		x, whole = f.target(e.X, at)
+		if e.X.Type().Fields() != nil {
+			return x, false // a field is a part of structs
+		}
 		if e.Name.Name != "val" { // its structure always has a value
 			if x != nil {
 				f.alive(x, at)

@@ -200,7 +200,7 @@ func (f *walk) call(e *syntax.Call) {
 			f.set(x, s)
 			f.drop(&f.gates, x)
 		}
-	case "reducer":
+	case "reducer", "layout":
 	default:
 		for _, a := range e.Args {
 			f.expr(a.Value)

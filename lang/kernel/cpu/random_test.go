@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -61,6 +62,28 @@ func TestRandomBodies(t *testing.T) {
 	if faults == 0 || faults > n/2 {
 		t.Errorf("%d of %d bodies faulted", faults, n)
 	}
+}
+
+// TestRandomBodiesHaveBools counts what random bodies do with elements of type bool.
+func TestRandomBodiesHaveBools(t *testing.T) {
+	uses := map[string]string{"a vector is read": `\bm\[`, "an element is stored": `(?m)^o\[.* = `, "a variable is stored": `(?m)^h = `,
+		"an element is stored again": `(?m)^(o\[.*\]) = o\[.*\] (or|and|!=) `, "an array": `= array\[bool\]`}
+	found := map[string]int{}
+	for seed := range uint64(100) {
+		for _, b := range []*kerneltest.Body{kerneltest.NewBody(t, seed, false), kerneltest.NewLoopsBody(t, seed)} {
+			for use, text := range uses {
+				if b != nil && regexp.MustCompile(text).MatchString(b.Source) {
+					found[use]++
+				}
+			}
+		}
+	}
+	for use := range uses {
+		if found[use] < 5 {
+			t.Errorf("%d of 200 bodies have this: %s", found[use], use)
+		}
+	}
+	t.Log(found)
 }
 
 // loopsCase compares the plans of a random body of loops: the same data or the same fault.

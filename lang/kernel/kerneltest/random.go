@@ -20,7 +20,7 @@ import (
 
 // generator writes a random body. Operands: p, q (R vectors), P (R matrix), Q (R
 // block), S (R tensor), y, z (RW vectors), Y (RW matrix), B (RW block), U (RW tensor), v (RW
-// variable), w (R variable); scalars n (int), f (float), b (bool).
+// variable), w (R variable), and of bools m (R vector), o (RW vector), h (RW variable); scalars n (int), f (float), b (bool).
 type generator struct {
 	*rand.Rand
 	elem   map[string]string
@@ -32,6 +32,9 @@ type generator struct {
 	shared int            // the number of arrays that a round must not write, the first ones
 	idx    []string       // index names in scope
 	own    [][]string     // elements that only this round uses: written operands with their indices
+	masks  []string       // elements of bools that only this round uses
+	flags  []string       // names in scope, arrays of bools
+	kept   int            // the number of those that a round must not write, the first ones
 	fresh  int
 	fault  bool // write operations that may fault
 	clamp  bool // keep indices in bounds by min and max
@@ -389,6 +392,52 @@ func (g *generator) newArray() string {
 	return fmt.Sprintf("let %s = array[%s](%d%s)\n", n, elem, size, fill)
 }
 
+// newFlags writes the declaration of an array of bools, and stores into it.
+func (g *generator) newFlags() string {
+	n, size := g.name(), 1+g.IntN(6)
+	fill := ""
+	if g.IntN(2) == 0 {
+		fill = ", fill = " + g.bool(1)
+	}
+	g.length[n] = size
+	g.flags = append(g.flags, n)
+	return fmt.Sprintf("let %s = array[bool](%d%s)\n", n, size, fill) + g.setFlag()
+}
+
+// setFlag writes an assignment to an element of an array of bools of the round, or nothing.
+func (g *generator) setFlag() string {
+	if g.kept >= len(g.flags) {
+		return ""
+	}
+	a := g.flags[g.kept+g.IntN(len(g.flags)-g.kept)]
+	return fmt.Sprintf("%s = %s\n", g.element(a, 1), g.bool(2))
+}
+
+// setMask writes an assignment to an element of bools that only this round uses.
+func (g *generator) setMask() string {
+	m := g.pick(g.masks...)
+	return g.pick(fmt.Sprintf("%s = %s\n", m, g.bool(3)), fmt.Sprintf("%s = %s %s %s\n", m, m, g.pick("or", "and", "!="), g.bool(2)))
+}
+
+// flag writes an element of bools that the round may read.
+func (g *generator) flag() string {
+	switch g.IntN(4) {
+	case 0:
+		if len(g.flags) > 0 {
+			return g.element(g.pick(g.flags...), 0)
+		}
+	case 1:
+		if len(g.masks) > 0 {
+			return g.pick(g.masks...)
+		}
+	case 2:
+		if len(g.idx) > 0 {
+			return fmt.Sprintf("m[min(%s, m.n - 1)]", g.pick(g.idx...))
+		}
+	}
+	return fmt.Sprintf("m[%s]", g.index("m.n", 0))
+}
+
 // store writes an assignment to target, whose elements have a type.
 func (g *generator) store(target, elem string) string {
 	op := g.pick("=", "=", "+=", "-=", "*=")
@@ -451,6 +500,9 @@ func (g *generator) bool(depth int) string {
 	if depth <= 0 && len(g.bools) > 0 && g.IntN(2) == 0 {
 		return g.pick(g.bools...)
 	}
+	if !g.inFunc && g.IntN(4) == 0 {
+		return g.flag()
+	}
 	switch g.IntN(7) {
 	case 6:
 		if list := g.funcsOf(true); len(list) > 0 && depth > 0 {
@@ -490,12 +542,20 @@ func (g *generator) value(elem string, depth int) string {
 // write.
 func (g *generator) stmts(depth int, inEach bool) string {
 	var out strings.Builder
-	lets, bools, arrays := len(g.lets), len(g.bools), len(g.arrays)
+	lets, bools, arrays, flags := len(g.lets), len(g.bools), len(g.arrays), len(g.flags)
 	defer func() {
-		g.lets, g.types, g.bools, g.arrays = g.lets[:lets], g.types[:lets], g.bools[:bools], g.arrays[:arrays]
+		g.lets, g.types, g.bools, g.arrays, g.flags = g.lets[:lets], g.types[:lets], g.bools[:bools], g.arrays[:arrays], g.flags[:flags]
 	}()
 	for range 1 + g.IntN(3) {
-		switch k := g.IntN(15); {
+		switch k := g.IntN(19); {
+		case k == 15:
+			out.WriteString(g.newFlags())
+		case k == 16:
+			out.WriteString(g.setFlag())
+		case k > 16:
+			if len(g.masks) > 0 {
+				out.WriteString(g.setMask())
+			}
 		case k == 12:
 			out.WriteString(g.newArray())
 			out.WriteString(g.setElement())
@@ -572,11 +632,11 @@ func (g *generator) body() string {
 	var out strings.Builder
 	each := func(format string, args ...any) {
 		fmt.Fprintf(&out, "each "+format+" {\n", args...)
-		outer := g.shared
-		g.shared = len(g.arrays)
+		outer, kept := g.shared, g.kept
+		g.shared, g.kept = len(g.arrays), len(g.flags)
 		out.WriteString(g.stmts(2, true) + "}\n")
-		g.shared = outer
-		g.idx, g.own = nil, nil
+		g.shared, g.kept = outer, kept
+		g.idx, g.own, g.masks = nil, nil, nil
 	}
 	for range 1 + g.IntN(3) {
 		if g.IntN(6) == 0 {
@@ -584,6 +644,9 @@ func (g *generator) body() string {
 			for range g.IntN(3) {
 				out.WriteString(g.setElement())
 			}
+		}
+		if g.IntN(10) == 0 {
+			out.WriteString(g.newFlags())
 		}
 		if g.IntN(5) == 0 {
 			g.ragged(&out)
@@ -628,18 +691,19 @@ func (g *generator) body() string {
 			fmt.Fprintf(&out, "let %s = float(%s)\n", n, g.number(2))
 			g.lets, g.types = append(g.lets, n), append(g.types, "f64")
 		case 1:
-			g.own = [][]string{{"v"}}
+			g.own, g.masks = [][]string{{"v"}}, []string{"h"}
 			g.loops = 1
 			i := g.name()
 			g.idx = []string{i}
 			fmt.Fprintf(&out, "for %s in 0..%d {\n%s}\n", i, g.IntN(6), g.stmts(1, false))
-			g.idx, g.own, g.loops = nil, nil, 0
+			g.idx, g.own, g.masks, g.loops = nil, nil, nil, 0
 		case 2:
 			if g.IntN(3) > 0 {
 				g.loop(&out)
 				continue
 			}
 			fmt.Fprintf(&out, "v = %s\n", g.value(g.elem["v"], 3))
+			fmt.Fprintf(&out, "h = h %s %s\n", g.pick("or", "and", "=="), g.bool(2))
 		case 3, 4:
 			i, j := g.name(), g.name()
 			g.idx = []string{i, j}
@@ -654,6 +718,7 @@ func (g *generator) body() string {
 			i := g.name()
 			g.idx = []string{i}
 			g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+			g.masks = []string{fmt.Sprintf("o[%s]", i)}
 			each("%s in %s", i, g.pick("y", "z", "1..y.n", "0..y.n - 1", "0..=y.n - 1"))
 		}
 	}
@@ -684,6 +749,10 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 		n *= d.Front[len(d.Front)-1]
 	}
 	for range n {
+		if elem == "bool" {
+			d.Cells = append(d.Cells, BoolValue(r.IntN(2) == 0))
+			continue
+		}
 		if !isFloat(elem) {
 			d.Cells = append(d.Cells, IntValue(elem, uint64(r.IntN(300)-100)))
 			continue
@@ -713,11 +782,11 @@ type Body struct {
 	Args    []iface.Scalar
 }
 
-// bodyElems are the element types of random bodies.
+// bodyElems are the element types of random bodies that are numbers; others have bools.
 var bodyElems = append(slices.Clone(iface.RealElems), iface.F16, iface.BF16)
 
 // BodyOperands are the data operands of random bodies, in the order of the signature.
-var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B", "S", "U"}
+var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "m", "o", "h", "Q", "B", "S", "U"}
 
 // NewBody returns the body of a seed. With clamp, most indices are in bounds, and there are
 // no blocks and tensors: such bodies run on devices. It returns nil if the checker finds an index
@@ -737,6 +806,9 @@ func NewLoopsBody(t *testing.T, seed uint64) *Body {
 func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	r := g.Rand
 	for _, n := range BodyOperands {
+		if n == "m" || n == "o" || n == "h" {
+			continue
+		}
 		g.elem[n] = bodyElems[r.IntN(len(bodyElems))].String()
 	}
 	if g.blocks && r.IntN(3) == 0 {
@@ -749,7 +821,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], S: R %s, U: RW %s, ", g.elem["Q"], g.elem["B"],
 			iface.KindOf(4+g.front).Type(g.elem["S"]), iface.KindOf(4+g.front).Type(g.elem["U"]))
 	}
-	src := funcs + fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
+	src := funcs + fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], m: R vector[bool], o: RW vector[bool], h: RW variable[bool], %sn: int, f: float, b: bool) {\n%s}\n",
 		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
 	file, cs := Codelets(t, "random.spu", src)
 	sig := Signature(cs[0])
@@ -771,6 +843,7 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 		"p": randomData(r, g.elem["p"], 1, 1+r.IntN(30), 0), "q": randomData(r, g.elem["q"], 1, n, 0), "P": randomData(r, g.elem["P"], 2, 1+r.IntN(6), 1+r.IntN(6)),
 		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
 		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
+		"m": randomData(r, "bool", 1, 1+r.IntN(30), 0), "o": randomData(r, "bool", 1, n, 0), "h": randomData(r, "bool", 0, 0, 0),
 		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
 		"S": randomData(r, g.elem["S"], 4+g.front, 1+r.IntN(4), 1+r.IntN(6)), "U": randomData(r, g.elem["U"], 4+g.front, 1+r.IntN(3), 1+r.IntN(20)),
 	}

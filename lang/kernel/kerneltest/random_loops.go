@@ -15,6 +15,7 @@ func (g *generator) loop(out *strings.Builder) {
 	i := g.name()
 	g.idx, g.loops = []string{i}, 0
 	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+	g.masks = []string{fmt.Sprintf("o[%s]", i)}
 	from, to := "0", "y.n"
 	kinds := 8
 	if g.blocks {
@@ -23,9 +24,11 @@ func (g *generator) loop(out *strings.Builder) {
 	switch g.IntN(kinds) {
 	case 0:
 		g.own = append(g.own, []string{fmt.Sprintf("y[%s - 1]", i), fmt.Sprintf("z[%s]", i)})
+		g.masks = append(g.masks, fmt.Sprintf("o[%s - 1]", i))
 		from = "1"
 	case 1:
 		g.own = append(g.own, []string{fmt.Sprintf("y[%s + 1]", i), "v"})
+		g.masks = append(g.masks, fmt.Sprintf("o[%s + 1]", i), "h")
 		to = "y.n - 1"
 	case 2:
 		g.own = [][]string{{fmt.Sprintf("y[2 * %s]", i)}, {fmt.Sprintf("y[2 * %s + 1]", i), fmt.Sprintf("z[%s]", i)}}
@@ -34,18 +37,19 @@ func (g *generator) loop(out *strings.Builder) {
 		g.own = append(g.own, []string{fmt.Sprintf("y[y.n - 1 - %s]", i)})
 	case 4:
 		g.own = append(g.own, []string{"v"}, []string{"y[0]"})
+		g.masks = append(g.masks, "h", "o[0]")
 	case 5:
 		from = "1"
 		g.own = append(g.own, []string{fmt.Sprintf("y[%s]", i), "y[0]"})
 	case 6:
 		g.own = [][]string{{fmt.Sprintf("Y[0, %s]", i), fmt.Sprintf("Y[Y.rows - 1, %s]", i)}, {fmt.Sprintf("Y[Y.rows // 2, %s]", i)}}
-		to = "Y.cols"
+		to, g.masks = "Y.cols", []string{"h"}
 	case 8:
 		g.own = [][]string{{fmt.Sprintf("B[0, %s, B.nz - 1]", i), fmt.Sprintf("B[B.nx - 1, %s, B.nz // 2]", i)}, {fmt.Sprintf("B[B.nx // 2, %s, 0]", i)}}
-		to = "B.ny"
+		to, g.masks = "B.ny", []string{"h"}
 	case 9:
 		g.own = [][]string{{fmt.Sprintf("B[0, 0, %s]", i), fmt.Sprintf("B[B.nx - 1, B.ny - 1, %s]", i)}, {fmt.Sprintf("B[B.nx // 2, 0, %s]", i)}}
-		to = "B.nz"
+		to, g.masks = "B.nz", nil
 	}
 	acc, add := "", ""
 	if g.IntN(3) == 0 { // a local that all rounds add to, of any type
@@ -98,8 +102,11 @@ func (g *generator) loop(out *strings.Builder) {
 		}
 		fmt.Fprintf(out, "%s\n", g.pick("v += "+val, "v -= "+val, "v = max(v, "+val+")", "if "+g.bool(1)+" { v += "+val+" }"))
 	}
+	if g.IntN(4) == 0 {
+		fmt.Fprintf(out, "h = h %s %s\n", g.pick("or", "and", "!="), g.bool(2))
+	}
 	out.WriteString("}\n")
-	g.idx, g.own = nil, nil
+	g.idx, g.own, g.masks = nil, nil, nil
 	if acc != "" {
 		if e := g.elem["v"]; isFloat(e) {
 			fmt.Fprintf(out, "v += %s\n", acc)
@@ -115,12 +122,13 @@ func (g *generator) ragged(out *strings.Builder) {
 	i := g.name()
 	g.idx, g.loops = []string{i}, 1
 	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+	g.masks = []string{fmt.Sprintf("o[%s]", i)}
 	if g.serial || g.IntN(4) == 0 {
 		fmt.Fprintf(out, "for %s in %s..%s {\n", i, g.pick("0", "1"), g.pick("y.n", "y.n - 1", "min(n * 40, y.n)"))
 	} else {
 		fmt.Fprintf(out, "each %s in %s {\n", i, g.pick("y", "0..y.n - 1"))
 	}
-	defer func() { g.idx, g.own, g.lets, g.types, g.bools, g.loops = nil, nil, nil, nil, nil, 0 }()
+	defer func() { g.idx, g.own, g.masks, g.lets, g.types, g.bools, g.loops = nil, nil, nil, nil, nil, nil, 0 }()
 	if g.IntN(3) == 0 {
 		b := g.name()
 		fmt.Fprintf(out, "let %s = %s\n", b, g.pick(g.bool(1), "q["+i+"] > 2"))
@@ -166,6 +174,9 @@ func (g *generator) ragged(out *strings.Builder) {
 			out.WriteString("}\n")
 		}
 		g.lets, g.types = append(g.lets, s), append(g.types, e)
+	}
+	if g.IntN(3) == 0 {
+		out.WriteString(g.setMask())
 	}
 	for _, name := range []string{"y", "z"}[g.IntN(2):] {
 		value := g.value(g.elem[name], 2)

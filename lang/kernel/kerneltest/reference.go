@@ -280,6 +280,9 @@ func (e *env) stmt(s syntax.Stmt) ctl {
 func (e *env) newArray(elem string, args []*syntax.Arg) *Data {
 	d := &Data{Elem: elem, Rank: 1, Rows: int(e.expr(args[0].Value).Int)}
 	fill := IntValue("i64", 0)
+	if elem == "bool" {
+		fill = BoolValue(false)
+	}
 	if len(args) > 1 {
 		fill = e.expr(args[1].Value)
 	}
@@ -868,6 +871,8 @@ func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
 		return halvesOf(d, iface.F16, iface.F16FromBits, iface.F16Bits)
 	case "bf16":
 		return halvesOf(d, iface.BF16, iface.BF16FromBits, iface.BF16Bits)
+	case "bool":
+		return bytesOf(d)
 	}
 	return memoryOf[float64](d)
 }
@@ -885,6 +890,26 @@ func halvesOf(d *Data, elem iface.Elem, from func(uint16) float32, to func(float
 		out := read()
 		for k, v := range out {
 			out[k] = Value{Type: d.Elem, Float: float64(from(uint16(v.Int)))}
+		}
+		return out
+	}
+}
+
+// bytesOf is memoryOf for bools. True is any byte but 0 in memory, and a byte that has changed is read as it is.
+func bytesOf(d *Data) (*iface.Buffer, func() []Value) {
+	bits := d.clone()
+	bits.Elem = "u8"
+	for k, v := range d.Cells {
+		bits.Cells[k] = IntValue("u8", v.Int*uint64(k%255+1))
+	}
+	b, read := memoryOf[uint8](bits)
+	b.Elem = iface.B8
+	return b, func() []Value {
+		out := read()
+		for k, v := range out {
+			if out[k] = (Value{Type: "bool", Int: v.Int}); v.Int == bits.Cells[k].Int {
+				out[k].Int = d.Cells[k].Int
+			}
 		}
 		return out
 	}

@@ -58,7 +58,7 @@ var functionNames = []string{"min", "max", "abs", "sqrt", "cbrt", "exp", "log", 
 // scriptBuiltins are the predeclared names of scripts that bodies do not have.
 var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
 	"grid": true, "close": true, "gate": true, "open": true, "ram": true, "gpu": true, "cuda": true, "opencl": true,
-	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true, "busy": true}
+	"cpu": true, "disk": true, "numa": true, "nodes": true, "workers": true, "reducer": true, "busy": true}
 
 func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 	id, ok := syntax.Unparen(x.Fn).(*syntax.Ident)

@@ -371,6 +371,10 @@ func (l *lowerer) complexPower(x, y *ir.Expr, at syntax.Node, ys syntax.Expr) *i
 	out := f.pair(f.num(1), f.num(0))
 	some := false
 	n := y.Int
+	if n == 0 {
+		l.certain(z.X[0], out)
+		l.certain(z.X[1], z.X[0])
+	}
 	for m := max(n, -n); m > 0; m >>= 1 {
 		if m > 1 || m&1 != 0 && some {
 			re, im := f.both(z)

@@ -119,9 +119,12 @@ func (l *lowerer) assignStruct(s *syntax.Assign, at *syntax.Index, en *entry) *i
 	for k := range f.Arrays {
 		operand := l.fieldEntry(en, k).operand
 		v := &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[operand].Elem, Operand: l.fieldEntry(source, k).operand, X: of, Pos: s.Value.Range()}
-		if v.Type.IsComplex() {
+		switch {
+		case v.Type.IsComplex():
 			v = l.loaded(v)
-		} else {
+		case v.Type == ir.Bool: // any byte but 0 is true, and 1 is stored
+			v = packedBool(l.loaded(v))
+		default:
 			v.Type = v.Type.Stored()
 		}
 		st := &ir.Stmt{Kind: ir.StoreStmt, Operand: operand, Index: to, Value: v, Update: "=", Pos: s.Span, Target: s.Target.Range(), Source: s.Value}

@@ -21,10 +21,10 @@
   '("COMMUTE" "R" "REDUX" "RW" "SCRATCH" "W")
   "Access modes.")
 (defconst starpush-types
-  '("array" "bcsr" "bf16" "block" "bool" "c128" "c64" "complex" "coo" "csc" "csr" "f16" "f32" "f64" "float" "gate" "i16" "i32" "i64" "i8" "int" "kind" "list" "matrix" "node" "range" "reducer" "string" "task" "tensor" "u16" "u32" "u64" "u8" "variable" "vector" "view" "void" "worker")
+  '("array" "bcsr" "bf16" "block" "bool" "c128" "c64" "complex" "coo" "csc" "csr" "f16" "f32" "f64" "float" "gate" "i16" "i32" "i64" "i8" "int" "kind" "layout" "list" "matrix" "node" "range" "reducer" "string" "task" "tensor" "u16" "u32" "u64" "u8" "variable" "vector" "view" "void" "worker")
   "Types.")
 (defconst starpush-functions
-  '("abs" "arg" "axis" "blocks" "busy" "cbrt" "ceil" "close" "cols" "complex" "conj" "cos" "cuda" "disk" "entries" "erf" "exp" "float" "floor" "fma" "gate" "gpu" "grid" "halves" "im" "int" "len" "log" "log2" "max" "min" "nodes" "nonzeros" "open" "opencl" "pick" "pow" "print" "range" "re" "reducer" "round" "rows" "save" "select" "sin" "sqrt" "str" "tan" "tanh" "tiles" "value" "workers")
+  '("abs" "arg" "axis" "blocks" "busy" "cbrt" "ceil" "close" "cols" "complex" "conj" "cos" "cuda" "disk" "entries" "erf" "exp" "float" "floor" "fma" "gate" "gpu" "grid" "halves" "im" "int" "layout" "len" "log" "log2" "max" "min" "nodes" "nonzeros" "numa" "open" "opencl" "pick" "pow" "print" "range" "re" "reducer" "round" "rows" "save" "select" "sin" "sqrt" "str" "tan" "tanh" "tiles" "value" "workers")
   "Builtin functions and filters.")
 (defconst starpush-constants
   '("cpu" "cuda" "false" "inf" "max" "min" "none" "opencl" "pi" "prod" "ram" "sum" "true")

@@ -15,9 +15,9 @@
 ((identifier) @keyword.storage.modifier (#match? @keyword.storage.modifier
   "^(COMMUTE|R|REDUX|RW|SCRATCH|W)$"))
 ((identifier) @type.builtin (#match? @type.builtin
-  "^(array|bcsr|bf16|block|bool|c128|c64|complex|coo|csc|csr|f16|f32|f64|float|gate|i16|i32|i64|i8|int|kind|list|matrix|node|range|reducer|string|task|tensor|u16|u32|u64|u8|variable|vector|view|void|worker)$"))
+  "^(array|bcsr|bf16|block|bool|c128|c64|complex|coo|csc|csr|f16|f32|f64|float|gate|i16|i32|i64|i8|int|kind|layout|list|matrix|node|range|reducer|string|task|tensor|u16|u32|u64|u8|variable|vector|view|void|worker)$"))
 ((identifier) @function.builtin (#match? @function.builtin
-  "^(abs|arg|axis|blocks|busy|cbrt|ceil|close|cols|conj|cos|cuda|disk|entries|erf|exp|floor|fma|gpu|grid|halves|im|len|log|log2|max|min|nodes|nonzeros|open|opencl|pick|pow|print|re|round|rows|save|select|sin|sqrt|str|tan|tanh|tiles|value|workers)$"))
+  "^(abs|arg|axis|blocks|busy|cbrt|ceil|close|cols|conj|cos|cuda|disk|entries|erf|exp|floor|fma|gpu|grid|halves|im|len|log|log2|max|min|nodes|nonzeros|numa|open|opencl|pick|pow|print|re|round|rows|save|select|sin|sqrt|str|tan|tanh|tiles|value|workers)$"))
 ((identifier) @constant.builtin (#match? @constant.builtin
   "^(cpu|false|inf|none|pi|prod|ram|sum|true)$"))
 ; words end
