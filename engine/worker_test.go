@@ -59,10 +59,13 @@ func TestReleasedRunsElsewhere(t *testing.T) {
 				TaskSpec{Codelet: until, Operands: ops(iface.R, x), Workers: on})
 		}},
 		"gang": {1, func(j *Job, first, u, _ *Codelet, x *datamgr.Handle, wait func()) error {
-			if err := submitAll(j, TaskSpec{Codelet: first, Operands: ops(iface.RW, x), Workers: on},
+			begun := make(chan struct{})
+			begin := kernel("first", func(c *TaskContext) error { close(begun); return first.CPU[0](c) })
+			if err := submitAll(j, TaskSpec{Codelet: begin, Operands: ops(iface.RW, x), Workers: on},
 				TaskSpec{Codelet: u, Operands: ops(iface.RW, x)}); err != nil {
 				return err
 			}
+			<-begun // otherwise worker 0 may join the gang before it runs first
 			g := &Codelet{Name: "gang", Traits: &Traits{Parallel: SPMD}, CPU: []Impl{func(c *TaskContext) error { wait(); return nil }}}
 			_, err := j.SubmitWith(&TaskSpec{Codelet: g, Workers: []int{0, 1}}, TaskOptions{Size: 2})
 			return err
