@@ -730,7 +730,16 @@ func TestSignals(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, 1, "signals") })
 }
 
+// slow skips a test with -short: it waits for seconds until something is given up.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+}
+
 func TestIdle(t *testing.T) {
+	slow(t)
 	eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, 3, "idle", silenceVariable+"=1s") })
 }
 
@@ -765,6 +774,7 @@ func TestProbeFails(t *testing.T) {
 
 // TestCallbackBlocks shows that a rank blames itself for a function that does not return.
 func TestCallbackBlocks(t *testing.T) {
+	slow(t)
 	eachMPI(t, func(t *testing.T, i implementation) {
 		for _, level := range []ThreadLevel{Funneled, Multiple} {
 			r := i.launch(t, 2, "blocks", nil, silenceVariable+"=500ms", fmt.Sprintf("%s=%d", threadsVariable, level))
@@ -777,6 +787,7 @@ func TestCallbackBlocks(t *testing.T) {
 
 // TestCloseStuck closes a world whose driving goroutine hangs in the library.
 func TestCloseStuck(t *testing.T) {
+	slow(t)
 	eachMPI(t, func(t *testing.T, i implementation) {
 		for _, name := range []string{"stuck", "stucklost"} {
 			r := i.launch(t, 1, name, nil, threadsVariable+"=1")
@@ -820,6 +831,7 @@ func TestDeathUnnoticed(t *testing.T) {
 
 // TestSilence stops a rank, as a lost connection would.
 func TestSilence(t *testing.T) {
+	slow(t)
 	eachMPI(t, func(t *testing.T, i implementation) {
 		r := i.launch(t, 3, "stops", nil, silenceVariable+"=1s")
 		if r.code == 0 || !strings.Contains(r.output, "rank 1 of 3 is lost: it has been silent for 1.1s") {
