@@ -23,6 +23,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // Kind is a kind of data to test. Contents are numbered by seeds: the same seed gives the same content.
@@ -48,7 +49,8 @@ type Kind struct {
 	// SameTimes is set for data whose tasks take the same time whatever n is: its footprints are all the same.
 	SameTimes bool
 
-	size int64 // what the Interface of a value says of a large one; 0: nothing
+	size    int64               // what the Interface of a value says of a large one; 0: nothing
+	machine *enginetest.Machine // nil: a simulated one
 }
 
 // Dense returns the kind of data with elements of type e and sizes dims(n), one for each index.
@@ -198,7 +200,7 @@ func eachElement(b *iface.Buffer, fn func(at int, elem []byte) bool) {
 
 // filler returns a codelet that fills its operand with the content seed. With a capacity it sets the sizes first.
 func (k *Kind) filler(n, seed int) *engine.Codelet {
-	return &engine.Codelet{Name: "fill", Modes: []iface.AccessMode{iface.W}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+	return k.codelet("fill", iface.W, func(c *engine.TaskContext) error {
 		if k.Sizes != nil {
 			if err := c.Resize(0, k.Sizes(n, seed)...); err != nil {
 				return err
@@ -206,14 +208,21 @@ func (k *Kind) filler(n, seed int) *engine.Codelet {
 		}
 		k.fill(c.Buffer(0), n, seed)
 		return nil
-	}}}
+	})
+}
+
+// codelet returns a codelet with one operand, whose kernel runs on the devices of real drivers, too.
+func (k *Kind) codelet(name string, mode iface.AccessMode, kernel engine.Impl) *engine.Codelet {
+	c := &engine.Codelet{Name: name, Modes: []iface.AccessMode{mode}, CPU: []engine.Impl{kernel}}
+	if k.machine != nil && k.machine.Real {
+		c.On = enginetest.On[engine.Impl](kernel)
+	}
+	return c
 }
 
 // checker returns a codelet that fails if its operand does not have the content seed.
 func (k *Kind) checker(n, seed int) *engine.Codelet {
-	return &engine.Codelet{Name: "check", Modes: []iface.AccessMode{iface.R}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
-		return k.check(c.Buffer(0), n, seed)
-	}}}
+	return k.codelet("check", iface.R, func(c *engine.TaskContext) error { return k.check(c.Buffer(0), n, seed) })
 }
 
 // valid returns an error if k lacks a field that it must have.

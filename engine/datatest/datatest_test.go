@@ -3,12 +3,14 @@ package datatest_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/datatest"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // particles are arrays of various elements.
@@ -21,7 +23,11 @@ type particles struct {
 // kinds lists all kinds of data: dense data of each rank and element type, the arrays of each sparse format,
 // data with a capacity, arrays, and values.
 func kinds() (all []datatest.Kind) {
-	for _, e := range iface.Elems {
+	elems := iface.Elems
+	if testing.Short() {
+		elems = []iface.Elem{iface.F64, iface.U8, iface.C64}
+	}
+	for _, e := range elems {
 		for _, dims := range []func(n int) []int{
 			func(int) []int { return nil },
 			func(n int) []int { return []int{n} },
@@ -75,9 +81,17 @@ func kinds() (all []datatest.Kind) {
 		}())
 }
 
+var machine = flag.String("machine", "", "run the tests that use devices on this machine: "+enginetest.Machines)
+
 // TestKinds runs the tests of all kinds.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds() {
-		t.Run(k.Name, func(t *testing.T) { datatest.TestKind(t, k) })
+		t.Run(k.Name, func(t *testing.T) {
+			if *machine == "" {
+				datatest.TestKind(t, k)
+				return
+			}
+			datatest.TestKindOn(t, k, enginetest.Named(t, *machine))
+		})
 	}
 }

@@ -3,6 +3,7 @@ package datatest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,6 +41,22 @@ func TestKind(t *testing.T, k Kind) {
 	t.Run("lost device", k.testLostDevice)
 }
 
+// TestKindOn runs the tests of k that use devices with those of a machine, which has two or more.
+func TestKindOn(t *testing.T, k Kind, m *enginetest.Machine) {
+	if err := k.valid(); err != nil {
+		t.Fatal(err)
+	}
+	k.machine = m
+	t.Run("copies", k.testCopies)
+	t.Run("parts", k.testParts)
+	t.Run("pack", k.testPack)
+	t.Run("files", k.testFiles)
+	t.Run("small device", k.testSmallDevice)
+	if m.Break != nil {
+		t.Run("lost device", k.testLostDevice)
+	}
+}
+
 // world is a runtime for a test of a kind.
 type world struct {
 	*testing.T
@@ -67,8 +84,27 @@ func (k *Kind) on(t *testing.T, n int, o engine.Options) *world {
 	return &world{t, k, rt, j, n}
 }
 
-// devices returns two devices that reach each other and do a part of their work when a caller waits for it.
-func devices(t *testing.T, capacity int64) (all []accel.Device) {
+// devices returns the devices of the machine, or two simulated ones that reach each other and do a part of their work
+// when a caller waits for it.
+func (k *Kind) devices(t *testing.T, capacity int64) (all []accel.Device) {
+	if k.machine != nil {
+		all, err := k.machine.Open(capacity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			for _, d := range all {
+				var lost *accel.LostError // by testLostDevice
+				if err := d.Close(); err != nil && !errors.As(err, &lost) {
+					t.Errorf("closing %s: %v", d.Name(), err)
+				}
+			}
+		})
+		if len(all) < 2 {
+			t.Fatalf("%s has %d devices, and the tests need 2", k.machine.Name, len(all))
+		}
+		return all
+	}
 	link := sim.Link{Latency: time.Microsecond, Bandwidth: 1e9}
 	peer := map[string]string{"a": "b", "b": "a"}
 	for _, name := range []string{"a", "b"} {
@@ -102,10 +138,16 @@ func (w *world) register() *datamgr.Handle {
 // fill runs a task on a node that gives h the content seed.
 func (w *world) fill(h *datamgr.Handle, seed, node int) {
 	w.Helper()
+	if w.k.setOnCPU() {
+		node = 0
+	}
 	if err := w.j.Run(context.Background(), w.k.filler(w.n, seed), engine.W(h), engine.Node(node)); err != nil {
 		w.Fatalf("filling %v on node %d: %v", describe(h), node, err)
 	}
 }
+
+// setOnCPU reports whether data of k is written by CPU workers only: kernels of real drivers cannot set sizes.
+func (k *Kind) setOnCPU() bool { return k.Sizes != nil && k.machine != nil && k.machine.Real }
 
 // check runs a task on a node that reads h, and fails the test if h does not have the content seed.
 func (w *world) check(h *datamgr.Handle, seed, node int) {
@@ -144,7 +186,7 @@ func describe(h *datamgr.Handle) string {
 func (k *Kind) each(t *testing.T, fn func(w *world)) {
 	for _, n := range sizes {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			fn(k.on(t, n, engine.Options{Workers: 1, Devices: devices(t, 1<<20)}))
+			fn(k.on(t, n, engine.Options{Workers: 1, Devices: k.devices(t, 1<<20)}))
 		})
 	}
 }
@@ -366,7 +408,7 @@ func (k *Kind) testSmallDevice(t *testing.T) {
 	if k.MainOnly {
 		return
 	}
-	w := k.on(t, large, engine.Options{Workers: 1, Devices: devices(t, 3*k.bytes(t, large))})
+	w := k.on(t, large, engine.Options{Workers: 1, Devices: k.devices(t, 3*k.bytes(t, large))})
 	w.many([]int{1, 2, 1, 0})
 	if w.rt.Stats().Nodes[1].Evictions == 0 {
 		t.Error("no data was evicted from a device")
@@ -378,19 +420,26 @@ func (k *Kind) testLostDevice(t *testing.T) {
 	if k.MainOnly {
 		return
 	}
-	d, err := sim.New(sim.Options{Capacity: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
+	all := k.devices(t, 1<<20)
+	w := k.on(t, large, engine.Options{Workers: 1, Devices: all})
+	lose := func() error { all[0].(*sim.Device).Lose(); return nil }
+	if k.machine != nil {
+		lose = func() error {
+			_, err := k.machine.Break(all, 0, enginetest.Lose, 1)
+			return err
+		}
 	}
-	t.Cleanup(func() { enginetest.Close(t, []accel.Device{d}) })
-	w := k.on(t, large, engine.Options{Workers: 1, Devices: []accel.Device{d}})
 	both, only, later := w.register(), w.register(), w.register()
 	w.fill(both, 1, 0)
 	w.check(both, 1, 1)
 	w.fill(only, 2, 1)
-	d.Lose()
+	if err := lose(); err != nil {
+		t.Fatal(err)
+	}
 	w.held(both, 1)
-	if a, err := w.j.Acquire(context.Background(), only, iface.R); err == nil {
+	if w.k.setOnCPU() {
+		w.held(only, 2)
+	} else if a, err := w.j.Acquire(context.Background(), only, iface.R); err == nil {
 		t.Error("content that was on the lost device only was read:", w.k.check(a.Buffer(), w.n, 2))
 		if err := a.Release(); err != nil {
 			t.Error(err)

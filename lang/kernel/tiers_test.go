@@ -16,8 +16,13 @@ import (
 // body compiles a body that takes a moment in strips, and returns a task for it, and its data.
 func body(t *testing.T, mode Mode) (p *Program, task func() (*kerneltest.Task, []float64)) {
 	t.Helper()
+	return bodyWith(t, Options{Mode: mode})
+}
+
+func bodyWith(t *testing.T, opts Options) (p *Program, task func() (*kerneltest.Task, []float64)) {
+	t.Helper()
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    for i in 1..x.n { x[i] = x[i - 1] * 0.999 + x[i] }\n}\n")
-	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Options{Mode: mode})
+	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +150,37 @@ func TestNative(t *testing.T) {
 	group.Wait()
 	if p.spent.Load() != 0 {
 		t.Error("it ran in strips")
+	}
+}
+
+// TestPrepare: a body whose machine code is in the cache runs as that from the first task on.
+func TestPrepare(t *testing.T) {
+	needLibrary(t)
+	t.Setenv(ModeVariable, "")
+	cache := NewCache(t.TempDir())
+	first, task := bodyWith(t, Options{Cache: cache})
+	if first.Prepare(); first.body != nil || first.settled.Load() {
+		t.Error("the body was looked up in an empty cache")
+	}
+	native, _ := bodyWith(t, Options{Mode: Native, Cache: cache})
+	native.Prepare()
+	second, _ := bodyWith(t, Options{Cache: cache})
+	second.Prepare()
+	c, x := task()
+	v, err := second.RunTask(c, nil)
+	if err != nil || v != AsCode {
+		t.Errorf("the first task ran in %s, %v", Variants[v], err)
+	}
+	c, want := task()
+	if v, err = first.RunTask(c, nil); err != nil || v != InStrips {
+		t.Errorf("a task of a body that was not prepared ran in %s, %v", Variants[v], err)
+	}
+	if !slices.Equal(x, want) {
+		t.Error("the results differ")
+	}
+	strips, _ := bodyWith(t, Options{Mode: Strips, Cache: cache})
+	if strips.Prepare(); strips.body != nil {
+		t.Error("in mode strips, the body was looked up")
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
 // Cache is a folder with machine code, which any number of processes may use at a time. The
@@ -26,7 +28,7 @@ type Cache struct{ dir string }
 // The bounds of a cache. When one is passed, the files that were not used for the longest time
 // are removed, down to three quarters.
 const (
-	maxCacheFiles = 2000
+	maxCacheFiles = 4000 // two for each body
 	maxCacheBytes = 64 << 20
 )
 
@@ -93,6 +95,29 @@ func key(text string, l libraryRecord, processor string) string {
 		fmt.Fprintf(h, "%d\n%s", len(s), s)
 	}
 	return hex.EncodeToString(h.Sum(nil)) + ".o"
+}
+
+// bodyFile returns the name of the empty file that says that there is code of a body: its name
+// needs no LLVM IR, which takes longer to write than the body to hash.
+func bodyFile(fn *ir.Func) string { return fn.Hash() + ".body" }
+
+// MayHave reports whether the cache is likely to have the machine code of a body, which then has
+// run for some time in a program before. It takes some microseconds. Body.Cached finds out.
+func (c *Cache) MayHave(fn *ir.Func) bool {
+	if c == nil || c.dir == "" || os.Getenv(LibraryVariable) == "none" {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(c.dir, bodyFile(fn)))
+	return err == nil
+}
+
+// note says that there is code of a body, which was used now.
+func (c *Cache) note(fn *ir.Func) {
+	name := filepath.Join(c.dir, bodyFile(fn))
+	now := time.Now()
+	if err := os.Chtimes(name, now, now); errors.Is(err, fs.ErrNotExist) {
+		_ = os.WriteFile(name, nil, 0o600) // without it the code is found later
+	}
 }
 
 // get returns the code that is kept under a name, or nil.
@@ -193,7 +218,7 @@ func (c *Cache) trim() error {
 		switch {
 		case strings.HasPrefix(e.Name(), "new-") && time.Since(info.ModTime()) > time.Hour:
 			_ = os.Remove(filepath.Join(c.dir, e.Name()))
-		case strings.HasSuffix(e.Name(), ".o"):
+		case strings.HasSuffix(e.Name(), ".o"), strings.HasSuffix(e.Name(), ".body"):
 			files = append(files, file{e.Name(), info.Size(), info.ModTime()})
 			total += info.Size()
 		}

@@ -22,15 +22,18 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := b.Cached(c); k != nil {
+	if k := b.Cached(c); k != nil || c.MayHave(b.fn) {
 		t.Fatal("an empty cache has machine code")
 	}
 	if _, err := b.Compile(l, c); err != nil {
 		t.Fatal(err)
 	}
 	k := b.Cached(c)
-	if k == nil {
+	if k == nil || !c.MayHave(b.fn) {
 		t.Fatal("the cache has no machine code")
+	}
+	if NewCache("").MayHave(b.fn) || (*Cache)(nil).MayHave(b.fn) {
+		t.Error("a cache that keeps nothing has machine code")
 	}
 	list, read := kerneltest.LoopData(20)
 	if err := k.Run(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(20)}}); err != nil {
@@ -82,10 +85,18 @@ func TestCache(t *testing.T) {
 
 	t.Run("none", func(t *testing.T) {
 		t.Setenv(LibraryVariable, "none")
-		if b.Cached(c) != nil {
+		if b.Cached(c) != nil || c.MayHave(b.fn) {
 			t.Error("the cache returned machine code, and the machine is to be one without a library")
 		}
 	})
+
+	// a cache of an earlier version has no note of the body
+	if err := os.Remove(filepath.Join(c.dir, bodyFile(b.fn))); err != nil {
+		t.Fatal(err)
+	}
+	if b.Cached(c) == nil || !c.MayHave(b.fn) {
+		t.Error("code that was used has no note")
+	}
 
 	// another library has no code here
 	os.WriteFile(filepath.Join(c.dir, libraryFile), []byte(`{"path": "/bin/sh", "size": 1}`), 0o600)

@@ -132,6 +132,7 @@ func (b *Body) Cached(c *Cache) *Kernel {
 	if err != nil {
 		return nil
 	}
+	c.note(b.fn)
 	return k
 }
 
@@ -147,7 +148,9 @@ func (b *Body) Compile(l *Library, c *Cache) (*Kernel, error) {
 		return nil, err
 	}
 	if r, err := l.record(); err == nil {
-		_ = c.put(key(b.text, r, processorID()), object, r)
+		if c.put(key(b.text, r, processorID()), object, r) == nil {
+			c.note(b.fn)
+		}
 	}
 	return k, nil
 }
