@@ -166,7 +166,7 @@ func (r *Recent) nameLocked(h *datamgr.Handle) string {
 	return "unnamed data"
 }
 
-// operandsLocked writes the operands as a script does.
+// operandsLocked writes the operands as a script does, with COMMUTE W for CommuteW.
 func (r *Recent) operandsLocked(t *happened) string {
 	var each []string
 	for _, o := range t.ops {
