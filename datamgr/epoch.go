@@ -3,7 +3,7 @@ package datamgr
 // Epochs: the order of accesses to a fragment.
 //
 // A fragment has a chain of epochs, each a group of accesses that may run together: any
-// number of R, one W or RW, a group of COMMUTE. An access joins the last epoch when it
+// number of R, one W or RW, a group of COMMUTE, or of COMMUTE W. An access joins the last epoch when it
 // fits, or appends one. An epoch counts its unfinished accesses, one more while it is the
 // last, and one more while the fragment that was split to make its fragment is not
 // through. At 0 its successor becomes active and the accesses waiting there are released.
@@ -85,7 +85,7 @@ type Access struct {
 var activated Access
 
 // group reports whether an epoch of mode m may have several members.
-func group(m AccessMode) bool { return m == modeR || m == modeC }
+func group(m AccessMode) bool { return m&^1 != modeW } // W and RW differ in bit 0
 
 // access registers one access of w to f in mode m; it reports whether w has to
 // wait for it.

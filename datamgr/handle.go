@@ -18,6 +18,7 @@ type AccessMode = iface.AccessMode
 const (
 	modeR       = iface.R
 	modeC       = iface.Commute
+	modeCW      = iface.CommuteW
 	modeW       = iface.W
 	modeRW      = iface.RW
 	modeRedux   = iface.Redux

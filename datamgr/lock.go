@@ -121,7 +121,7 @@ func (s *LockSet) Acquire(ops []Operand, unordered bool, c *Completer) bool {
 		free := unordered || op.Unordered
 		d.mu.Lock()
 		d.root.leaves(&op.Handle.box, func(f *fragment) {
-			if f.lock != nil && (op.Mode == modeC || f.unordered || free) {
+			if f.lock != nil && (op.Mode.Commutes() || f.unordered || free) {
 				wants = want(wants, f.lock, op.Mode != modeR)
 			}
 		})

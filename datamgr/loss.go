@@ -192,7 +192,7 @@ func Mend(ops []Operand) {
 // mend is Mend for operand i.
 func mend(ops []Operand, i int) {
 	op := &ops[i]
-	if op.Mode != modeW || managed(op.Handle).State()&stateFaults == 0 {
+	if op.Mode.Declared() != modeW || managed(op.Handle).State()&stateFaults == 0 {
 		return
 	}
 	d := op.Handle.d

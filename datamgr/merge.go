@@ -211,7 +211,7 @@ type MergeOptions struct {
 	Drop       bool // the value is cleared instead of given
 	DropAt     *Site
 	Reduce     *Handle // combines the contributions to it
-	InOrder    bool    // COMMUTE is RW: in the order of submission
+	InOrder    bool    // COMMUTE is RW, and COMMUTE W is W: in the order of submission
 	Keep       bool    // whether there is a value does not change
 	Hold       *Hold   // gets the fragments of the ordered accesses
 }
@@ -255,14 +255,14 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			continue
 		}
 		free, mode := op.Unordered, op.Mode
-		if mode == modeC && opt.InOrder {
-			mode = modeRW
+		if opt.InOrder {
+			mode = mode.Declared()
 		}
 		for _, f := range h.list(sub) {
 			if f.init && opt.OnlyNew {
 				continue
 			}
-			if !f.init && op.Mode != modeW && !opt.NoValueYet {
+			if !f.init && op.Mode.Reads() && !opt.NoValueYet {
 				bad = Problem{Kind: NoValue, Operand: i, Other: -1, Why: f.why, At: f.gone}
 				for _, k := range h.list(sub) {
 					bad.Partial = bad.Partial || k.init
@@ -273,8 +273,8 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			if f.seen == mark && met(ms, f) {
 				u := &ms[f.use]
 				switch {
-				case u.m == modeC && mode == modeC:
-				case u.m == modeC || mode == modeC:
+				case u.m == mode:
+				case u.m.Commutes() || mode.Commutes():
 					u.m = modeRW
 				default:
 					u.m |= mode
@@ -298,7 +298,7 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 		} else {
 			out.Ordered++
 		}
-		if u.m == modeC || u.f.unordered {
+		if u.m.Commutes() || u.f.unordered {
 			out.Locks = true
 		}
 	}
@@ -350,9 +350,9 @@ func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access
 			u.f.lockNeeded = false
 			sub.unshareLock(u.f)
 		}
-		if u.m == modeC || u.unordered {
+		if u.m.Commutes() || u.unordered {
 			sub.lockFor(u.f)
-			u.f.lockNeeded = u.f.lockNeeded || u.m == modeC
+			u.f.lockNeeded = u.f.lockNeeded || u.m.Commutes()
 		}
 		if u.unordered {
 			sub.unorder(u.f)

@@ -599,7 +599,7 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 		if f.writing == 0 || !p.claims(f) { // the program may hold it, too, and have given this part back
 			p.keepLocked(f, in)
 		}
-		if op.Mode == modeW {
+		if op.Mode.Declared() == modeW {
 			f.fault = nil // for data that was lost since Mend
 		}
 		f.takeLocked(in)

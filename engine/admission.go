@@ -65,12 +65,12 @@ func (j *Job) checkOperand(s *TaskSpec, i int) error {
 	if op.Handle == nil {
 		return &ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, c.Name)}
 	}
-	if op.Mode == iface.NoMode || op.Mode > iface.Scratch {
+	if op.Mode == iface.NoMode || op.Mode > iface.CommuteW {
 		return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
 			Message: fmt.Sprintf("operand %d of %s has no access mode; use R, W, RW, COMMUTE, REDUX or SCRATCH", i, c.Name)}
 	}
 	if c.Modes != nil {
-		if want := c.Modes[i]; want != op.Mode && !(want == iface.RW && (op.Mode == iface.Commute || op.Mode == iface.Redux)) {
+		if want := c.Modes[i]; want != op.Mode && want != op.Mode.Declared() {
 			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Want: want, Other: -1,
 				Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
 		}
@@ -149,7 +149,7 @@ func checkWithoutKernel(s *TaskSpec) error {
 		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
 	}
 	for i, op := range s.Operands {
-		if op.Mode == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
+		if op.Mode.Declared() == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
 			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
 				Message: fmt.Sprintf("%s is %v in a task without a kernel, which gives no value; use R, or RW to keep others out", describe(op.Handle), op.Mode)}
 		}
@@ -745,7 +745,7 @@ func (g *Subgraph) mayUse(_ datamgr.Submission, i int, s *TaskSpec) error {
 			continue
 		}
 		switch {
-		case o.Unordered || o.Mode == iface.Commute || o.Mode == iface.Redux || o.Mode == iface.Scratch:
+		case o.Unordered || o.Mode.Commutes() || o.Mode == iface.Redux || o.Mode == iface.Scratch:
 			used = true
 		case op.Mode == iface.R || o.Mode.Writes():
 			return nil

@@ -27,7 +27,7 @@ type Codelet struct {
 	Signature string // in the language; "" when the language never sees it
 	Doc       string // for those who look it up in a script; the engine does not look at it
 	// Modes are the declared modes of the operands; nil: not checked. A
-	// declared RW admits RW, COMMUTE and REDUX, the others only themselves.
+	// declared RW admits RW, Commute and Redux, a declared W also CommuteW, the others only themselves.
 	Modes []iface.AccessMode
 	// Types declare what the operands and scalar arguments are; nil: not checked, and the
 	// implementations see to it. Submission holds every task against them.

@@ -25,6 +25,10 @@ func RW(x Data) Operand { return operand(x, iface.RW) }
 // that have it by Commute, one at a time.
 func Commute(x Data) Operand { return operand(x, iface.Commute) }
 
+// CommuteW passes x to a task that overwrites all of it, in any order with other tasks
+// that have it by CommuteW, one at a time. Afterwards x has the value of the one that ran last.
+func CommuteW(x Data) Operand { return operand(x, iface.CommuteW) }
+
 // Redux passes to a task a private copy of x, which begins neutral, to add to. The copies
 // are combined, as x was registered with ReduceSum and the like, when x is used otherwise.
 func Redux(x Data) Operand { return operand(x, iface.Redux) }

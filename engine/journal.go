@@ -228,7 +228,7 @@ func conflict(x, y Operand) (excludes, orders bool) {
 	case x.Mode == iface.R && y.Mode == iface.R:
 	case y.Mode == iface.Redux, x.Mode == iface.Redux && y.Unordered:
 		// the copy is private, and what combines it is a task of its own
-	case x.Unordered || y.Unordered || x.Mode == iface.Commute && y.Mode == iface.Commute:
+	case x.Unordered || y.Unordered || x.Mode == y.Mode && x.Mode.Commutes():
 		return true, false
 	default:
 		return false, true

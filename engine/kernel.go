@@ -117,7 +117,7 @@ func (c *TaskContext) Format(i int) string {
 	return ""
 }
 
-// Mode returns the access mode of operand i.
+// Mode returns the access mode in which the task has operand i. Mode(i).Declared() is R, W, RW or Scratch.
 func (c *TaskContext) Mode(i int) iface.AccessMode { return c.t.operands()[i].Mode }
 
 // Args returns the scalar arguments. The slice belongs to the task.

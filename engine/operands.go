@@ -102,7 +102,7 @@ func (w *worker) freeScratch() {
 // poison fills the buffers whose content the kernel must not read.
 func (w *worker) poison(t *task) {
 	for i, op := range t.operands() {
-		if op.Mode == iface.Scratch || op.Mode == iface.W && !(t.general && t.x.shared) {
+		if op.Mode == iface.Scratch || op.Mode.Declared() == iface.W && !(t.general && t.x.shared) {
 			poison(w.tc.Buffer(i))
 		}
 	}
@@ -207,7 +207,7 @@ func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr
 // Only two things let the order in which tasks happen to run show in results:
 //
 //   - COMMUTE, whose neighbouring uses run in any order. In a deterministic job
-//     they are RW for the order of accesses (datamgr.MergeOptions.InOrder), so
+//     they are RW, or W, for the order of accesses (datamgr.MergeOptions.InOrder), so
 //     they run in the order of their submission.
 //   - REDUX, where tasks add to whichever private copy is at hand. In a
 //     deterministic job every contribution has its own copy, and copies are
@@ -223,7 +223,7 @@ func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr
 // fixes reports whether a deterministic job has to look after one of the operands.
 func fixes(ops []Operand) bool {
 	for i := range ops {
-		if ops[i].Mode == iface.Commute || ops[i].Mode == iface.Redux {
+		if ops[i].Mode.Commutes() || ops[i].Mode == iface.Redux {
 			return true
 		}
 	}

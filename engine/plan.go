@@ -10,7 +10,6 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/bus"
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -165,7 +164,7 @@ func (w *worker) skip(t *task) {
 		return
 	}
 	for i := range ops {
-		x.needLocks = x.needLocks || ops[i].Mode == iface.Commute
+		x.needLocks = x.needLocks || ops[i].Mode.Commutes()
 	}
 	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, x.allUnordered, w.c) {
 		w.pub.End(w.c) // it comes back

@@ -58,7 +58,7 @@ func TestPlanRunsNothing(t *testing.T) {
 	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.R}}}); !errors.As(err, &e) {
 		t.Errorf("reading what nothing wrote: %v", err)
 	}
-	for _, o := range []Operand{{Handle: full, Mode: iface.R}, {Handle: h, Mode: iface.W}, {Handle: h, Mode: iface.Commute}, {Handle: h, Mode: iface.RW}} {
+	for _, o := range []Operand{{Handle: full, Mode: iface.R}, {Handle: h, Mode: iface.CommuteW}, {Handle: h, Mode: iface.W}, {Handle: h, Mode: iface.Commute}, {Handle: h, Mode: iface.RW}} {
 		if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{o}, Name: o.Mode.String()}); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestPlanRunsNothing(t *testing.T) {
 	for _, p := range *all {
 		names = append(names, p.internal+p.name)
 	}
-	if want := []string{"R", "W", "COMMUTE", "RW", "acquire", ""}; !slices.Equal(names, want) {
+	if want := []string{"R", "COMMUTE W", "W", "COMMUTE", "RW", "acquire", ""}; !slices.Equal(names, want) {
 		t.Errorf("planned %q, want %q", names, want)
 	}
 }

@@ -15,7 +15,7 @@ func (d *modelDatum) reset() {
 	for _, k := range d.dims {
 		n *= k
 	}
-	d.val, d.init, d.lost = make([]int64, n), make([]bool, n), make([]bool, n)
+	d.val, d.init, d.lost, d.turns = make([]int64, n), make([]bool, n), make([]bool, n), make([]int64, n)
 	if d.home {
 		for i := range d.val {
 			d.val[i], d.init[i] = int64(i*i), true

@@ -439,6 +439,8 @@ func (f *fates) task(t *modelTask) {
 				x.late[i] = x.late[i] || !x.must[i]
 				x.may[i], x.must[i] = true, true
 			})
+		case o.mode == iface.CommuteW: // any of the group may have run last
+			d.each(d.handles[o.handle], func(i int) { x.may[i], x.must[i] = x.may[i] || !ok || away(k), false })
 		case !ok:
 			f.put(o.datum, o.handle, true, true)
 		case o.unordered || o.adds || o.mode == iface.Commute:

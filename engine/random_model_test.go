@@ -146,6 +146,7 @@ type modelTask struct {
 	fails    bool // by itself
 	panics   bool
 	want     int64        // what it saw
+	stores   [][]int64    // what it stores in operands that are CommuteW; it follows from the steps before
 	rounds   int          // how often it runs, one round after the other; 0: once
 	nest     int          // size of a graph of its own that its kernel submits
 	children []*modelTask // that its kernel submits
@@ -178,6 +179,7 @@ type modelDatum struct {
 	val    []int64
 	init   []bool
 	lost   []bool
+	turns  []int64      // accesses that divide the CommuteW ones of an element into groups
 	groups []modelGroup // open contributions, disjoint
 }
 
@@ -356,6 +358,8 @@ func body(t *modelTask, sizes []int, at func(i, k int) *int64) int64 {
 			case o.mode == iface.R:
 			case o.mode == iface.Scratch:
 				*p = 77
+			case o.mode == iface.CommuteW:
+				*p = t.stores[i][k]
 			case o.adds || o.unordered || o.mode == iface.Commute || o.mode == iface.Redux:
 				*p += t.id + int64(k)
 			case o.mode == iface.W:
@@ -428,11 +432,12 @@ func (p *program) run(t *modelTask) {
 			d.init[i] = true
 			if out != runs {
 				d.lost[i] = true
-			} else if o.mode == iface.W {
+			} else if o.mode.Declared() == iface.W {
 				d.lost[i] = false
 			}
 		})
 	}
+	p.takeTurns(t)
 	if out != runs {
 		return
 	}
@@ -452,6 +457,25 @@ func (p *program) run(t *modelTask) {
 	}
 	for _, c := range t.children {
 		p.run(c)
+	}
+}
+
+// takeTurns notes what t stores in operands that are CommuteW: all members of a group store the same in an element, and
+// those of another group something else. An access in another mode ends the group of its elements.
+func (p *program) takeTurns(t *modelTask) {
+	t.stores = make([][]int64, len(t.ops))
+	for i, o := range t.ops {
+		if o.mode == iface.CommuteW {
+			d := p.data[o.datum]
+			d.each(d.handles[o.handle], func(k int) { t.stores[i] = append(t.stores[i], 1000*d.turns[k]+int64(k)) })
+		}
+	}
+	for _, o := range t.ops {
+		d := p.data[o.datum]
+		if o.mode == iface.CommuteW || o.mode == iface.Scratch || o.mode == iface.Redux || o.unordered {
+			continue
+		}
+		d.each(d.handles[o.handle], func(k int) { d.turns[k]++ })
 	}
 }
 
@@ -785,8 +809,13 @@ func (m *maker) mode() iface.AccessMode {
 	switch m.r.IntN(12) {
 	case 0, 1, 2:
 		return iface.R
-	case 3, 4:
+	case 3:
 		return iface.W
+	case 4:
+		if m.fails || m.r.IntN(2) == 0 {
+			return iface.W
+		}
+		return iface.CommuteW
 	case 5, 6, 7:
 		return iface.RW
 	case 8, 9:
@@ -810,7 +839,7 @@ func (m *maker) randomTask() *modelTask {
 			mode = iface.RW
 		}
 		if d.adds {
-			if mode == iface.W {
+			if mode.Declared() == iface.W {
 				mode = iface.RW
 			}
 			if mode != iface.Redux && mode != iface.Scratch && m.r.IntN(3) == 0 {
@@ -1092,8 +1121,8 @@ func (m *maker) step() {
 // member opens, through any views.
 func (m *maker) pair(di int) {
 	d := m.data[di]
-	mode := []iface.AccessMode{iface.R, iface.Commute, iface.Redux}[m.r.IntN(3)]
-	if m.fails || d.initOnly || d.whole {
+	mode := []iface.AccessMode{iface.R, iface.Commute, iface.Redux, iface.CommuteW}[m.r.IntN(4)]
+	if m.fails || d.initOnly || d.whole || d.adds && mode == iface.CommuteW {
 		mode = iface.R
 	}
 	a, b := m.newTask(), m.newTask()

@@ -72,7 +72,7 @@ type taskText struct {
 }
 
 func modeNamed(name string) iface.AccessMode {
-	for m := iface.NoMode; m <= iface.Scratch; m++ {
+	for m := iface.NoMode; m <= iface.CommuteW; m++ {
 		if m.String() == name {
 			return m
 		}
@@ -106,9 +106,9 @@ func (x *taskText) task(p *program) (*modelTask, error) {
 		t.worker = *x.Worker
 	}
 	for _, u := range x.Use {
-		name, rest, _ := strings.Cut(u, " ")
+		name, rest, _ := strings.Cut(u, " d")
 		o := modelOp{mode: modeNamed(name), unordered: strings.HasSuffix(u, " unordered")}
-		if _, err := fmt.Sscanf(rest, "d%d.h%d", &o.datum, &o.handle); err != nil || o.datum >= len(p.data) {
+		if _, err := fmt.Sscanf(rest, "%d.h%d", &o.datum, &o.handle); err != nil || o.datum >= len(p.data) {
 			return nil, fmt.Errorf("task %d uses %q: %v", x.ID, u, err)
 		}
 		o.adds = p.data[o.datum].adds

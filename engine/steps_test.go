@@ -80,7 +80,7 @@ func (s *stepper) insert(name string, node int, ops ...Operand) *stepped {
 			for k := range iface.Slice[int64](c.Buffer(i)) {
 				switch c.Mode(i) {
 				case iface.R:
-				case iface.W:
+				case iface.W, iface.CommuteW:
 					iface.Slice[int64](c.Buffer(i))[k] = 1
 				default:
 					iface.Slice[int64](c.Buffer(i))[k]++
@@ -233,6 +233,32 @@ var steps = map[string]func(s *stepper){
 		b := s.insert("b", ram, op(x, iface.Commute))
 		s.waits(b)
 		c := s.insert("c", gpu, op(x, iface.R))
+		s.waits(c)
+		s.ends(a, b)
+		s.ends(b, c)
+		s.ends(c)
+	},
+	"commuting overwrites": func(s *stepper) {
+		x := s.vector("x", 10)
+		a := s.insert("a", gpu, op(x, iface.CommuteW))
+		s.runs(a)
+		b := s.insert("b", ram, op(x, iface.CommuteW))
+		s.waits(b)
+		c := s.insert("c", gpu, op(x, iface.R))
+		d := s.insert("d", ram, op(x, iface.CommuteW))
+		s.waits(c, d)
+		s.ends(a, b)
+		s.ends(b, c)
+		s.ends(c, d)
+		s.ends(d)
+	},
+	"commute of two kinds": func(s *stepper) {
+		x := s.vector("x", 10)
+		a := s.insert("a", gpu, op(x, iface.Commute))
+		s.runs(a)
+		b := s.insert("b", ram, op(x, iface.CommuteW))
+		s.waits(b)
+		c := s.insert("c", ram, op(x, iface.Commute))
 		s.waits(c)
 		s.ends(a, b)
 		s.ends(b, c)

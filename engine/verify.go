@@ -119,7 +119,7 @@ func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
 // have the union of their modes there. Those of a call without a task have no
 // handles, and share nothing.
 func roleOf(ops []Operand, i int) role {
-	m := ops[i].Mode
+	m := ops[i].Mode.Declared()
 	if m == iface.Scratch {
 		return spare
 	}

@@ -168,6 +168,9 @@ func paramDoc(p *types.Param) string {
 		if mode == "RW" {
 			insert += ", `COMMUTE` or `REDUX`"
 		}
+		if mode == "W" {
+			insert += " or `COMMUTE`"
+		}
 		return fmt.Sprintf("%s: %s; inserted as %s", mode, e.Doc, insert)
 	}
 	return ""

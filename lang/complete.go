@@ -250,6 +250,8 @@ func (c *completer) operand(text string) []Completion {
 		return c.kind("let", "param", "func", "builtin")
 	case m == "RW":
 		return modes("RW", "COMMUTE", "REDUX")
+	case m == "W":
+		return modes("W", "COMMUTE")
 	default:
 		return modes(m)
 	}

@@ -336,7 +336,7 @@ func (p *Plan) readBack() (ds Diagnostics) {
 					what[t.Site] = o.Handle
 				}
 				delete(fresh, o.Handle)
-			case t.Internal == "" && o.Mode == iface.W:
+			case t.Internal == "" && o.Mode.Declared() == iface.W:
 				fresh[o.Handle] = true
 			case o.Mode.Writes():
 				delete(fresh, o.Handle)

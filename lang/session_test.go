@@ -163,7 +163,7 @@ func TestSessionNames(t *testing.T) {
 func TestSessionComplete(t *testing.T) {
 	rt := newRuntime(t, engine.Options{Workers: 1})
 	s := newSession(t, testConfig(t, nil), rt)
-	if _, err := s.Eval(context.Background(), "register value_x = vector[f32](4, fill = 0)\nlet count = 1\nregister mat = matrix[f32](2, 2, fill = 0)\npartition tiles_of = mat by tiles(2, 2)"); err != nil {
+	if _, err := s.Eval(context.Background(), "register value_x = vector[f32](4, fill = 0)\nlet count = 1\nregister mat = matrix[f32](2, 2, fill = 0)\npartition tiles_of = mat by tiles(2, 2)\ncodelet put(x: W vector[f32]) { each i in x { x[i] = 1.0 } }"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -172,6 +172,7 @@ func TestSessionComplete(t *testing.T) {
 	}{
 		{"insert cl", "clip"},
 		{"insert clip(", "RW COMMUTE REDUX"},
+		{"insert put(", "W COMMUTE"},
 		{"insert clip(RW va", "value_x"},
 		{"mat.c", "cols col0 capacity"},
 		{"tiles_of.", "count parts"},

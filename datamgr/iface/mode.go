@@ -5,18 +5,20 @@ type AccessMode uint8
 
 // The access modes. R, W and RW are bits: RW == R|W.
 const (
-	NoMode  AccessMode = 0
-	R       AccessMode = 1
-	W       AccessMode = 2
-	RW      AccessMode = 3
-	Commute AccessMode = 4 // RW, in any order among neighbouring Commute accesses
-	Redux   AccessMode = 5 // adds to a private copy, combined at the next other access
-	Scratch AccessMode = 6 // private memory of a worker; its content means nothing
+	NoMode   AccessMode = 0
+	R        AccessMode = 1
+	W        AccessMode = 2
+	RW       AccessMode = 3
+	Commute  AccessMode = 4 // RW, in any order among neighbouring Commute accesses
+	Redux    AccessMode = 5 // adds to a private copy, combined at the next other access
+	Scratch  AccessMode = 6 // private memory of a worker; its content means nothing
+	CommuteW AccessMode = 7 // W, in any order among neighbouring CommuteW accesses
 )
 
-var modeNames = [...]string{"none", "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}
+var modeNames = [...]string{"none", "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH", "COMMUTE W"}
 
-// String returns the name of m in the language.
+// String returns the name of m in the language, where CommuteW is written COMMUTE, like Commute:
+// the codelet tells them apart. String returns COMMUTE W for it.
 func (m AccessMode) String() string {
 	if int(m) < len(modeNames) {
 		return modeNames[m]
@@ -42,7 +44,7 @@ func (m AccessMode) Reads() bool { return m == R || m == RW || m == Commute }
 // Scratch.
 func (m AccessMode) Passes() int {
 	switch m {
-	case R, W:
+	case R, W, CommuteW:
 		return 1
 	case RW, Commute, Redux:
 		return 2
@@ -52,4 +54,20 @@ func (m AccessMode) Passes() int {
 
 // Writes reports whether an access in mode m may change the value of the data.
 // Redux counts: the value changes when the contributions are combined.
-func (m AccessMode) Writes() bool { return m == W || m == RW || m == Commute || m == Redux }
+func (m AccessMode) Writes() bool { return m != NoMode && m != R && m != Scratch }
+
+// Commutes reports whether neighbouring accesses in mode m run in any order, one at a time.
+// Accesses in two modes that commute are ordered all the same.
+func (m AccessMode) Commutes() bool { return m == Commute || m == CommuteW }
+
+// Declared returns the mode in which a codelet declares an operand that a task may pass in
+// mode m: RW for Commute and Redux, W for CommuteW, else m. It is what a kernel may do.
+func (m AccessMode) Declared() AccessMode {
+	switch m {
+	case Commute, Redux:
+		return RW
+	case CommuteW:
+		return W
+	}
+	return m
+}

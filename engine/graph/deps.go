@@ -4,7 +4,7 @@ package graph
 //
 // Every datum is cut where handles in use begin and end. The pieces, cells, are what
 // the engine calls fragments: each orders the accesses to it, readers together, one
-// writer, COMMUTE among themselves in any order. So only pairs of neighbours in a
+// writer, COMMUTE of one kind among themselves in any order. So only pairs of neighbours in a
 // cell's history become dependencies, and not all pairs.
 
 import (
@@ -69,10 +69,11 @@ func (r *Recorder) GraphWithin(title string, b Bounds) (*Graph, error) {
 // cell is the history of one piece of a datum, as far as it matters to what comes.
 type cell struct {
 	bytes   int64
-	writer  int32   // task that wrote last; -1: none
-	readers []int32 // since then, in order
-	commute []int32 // the group of COMMUTE accesses since then
-	before  []int32 // what that group came after
+	writer  int32            // task that wrote last; -1: none
+	readers []int32          // since then, in order
+	commute []int32          // the group of COMMUTE accesses since then
+	kind    iface.AccessMode // that of the group
+	before  []int32          // what that group came after
 }
 
 // group is what REDUX tasks of one handle add to.
@@ -277,13 +278,18 @@ func (c *cell) use(m iface.AccessMode, i int32, add func(...int32)) {
 		if n := len(c.readers); n == 0 || c.readers[n-1] != i {
 			c.readers = append(c.readers, i)
 		}
-	case iface.Commute:
-		if len(c.readers) > 0 || len(c.commute) == 0 {
+	case iface.Commute, iface.CommuteW:
+		if len(c.readers) > 0 || len(c.commute) == 0 || c.kind != m {
 			// another group, after what there is: readers came after the group before
-			c.before, c.commute, c.readers = c.readers, nil, nil
-			if len(c.before) == 0 {
+			switch {
+			case len(c.readers) > 0:
+				c.before = c.readers
+			case len(c.commute) > 0:
+				c.before = c.commute
+			default:
 				c.before = []int32{c.writer}
 			}
+			c.commute, c.readers, c.kind = nil, nil, m
 		}
 		add(c.before...)
 		c.commute = append(c.commute, i)

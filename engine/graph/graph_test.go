@@ -158,7 +158,7 @@ func TestDependenciesAreTheOrder(t *testing.T) {
 			for range 5 + rnd.IntN(30) {
 				var ops []engine.Operand
 				for range 1 + rnd.IntN(2) {
-					o := engine.Operand{Handle: hs[rnd.IntN(len(hs))], Mode: []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.Commute}[rnd.IntN(5)]}
+					o := engine.Operand{Handle: hs[rnd.IntN(len(hs))], Mode: []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.Commute, iface.CommuteW}[rnd.IntN(6)]}
 					if !slices.ContainsFunc(ops, func(p engine.Operand) bool { return p.Handle.Overlaps(o.Handle) }) {
 						ops = append(ops, o)
 					}
@@ -210,7 +210,7 @@ func orders(tasks [][]engine.Operand, after [][]int) [][]bool {
 			is := slices.Contains(after[i], k)
 			for _, a := range tasks[i] {
 				for _, b := range tasks[k] {
-					same := a.Mode == b.Mode && (a.Mode == iface.R || a.Mode == iface.Commute)
+					same := a.Mode == b.Mode && (a.Mode == iface.R || a.Mode.Commutes())
 					is = is || !same && a.Handle.Overlaps(b.Handle)
 				}
 			}

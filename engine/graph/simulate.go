@@ -244,8 +244,7 @@ func (s *sim) value(h int32) {
 // store makes what t writes valid on a node, and nowhere else.
 func (s *sim) store(t *Task, node int) {
 	for _, o := range t.Operands {
-		switch {
-		case o.Mode == iface.W || o.Mode == iface.RW || o.Mode == iface.Commute:
+		if o.Mode.Writes() && o.Mode != iface.Redux {
 			s.make(o.Handle, node, true)
 		}
 	}

@@ -166,7 +166,7 @@ func (r *Recent) nameLocked(h *datamgr.Handle) string {
 	return "unnamed data"
 }
 
-// operandsLocked writes the operands as a script does.
+// operandsLocked writes the operands as a script does, with COMMUTE W for CommuteW.
 func (r *Recent) operandsLocked(t *happened) string {
 	var each []string
 	for _, o := range t.ops {
@@ -199,7 +199,7 @@ func conflicts(x, y engine.Operand) bool {
 	case x.Mode == iface.Scratch || y.Mode == iface.Scratch, x.Mode == iface.R && y.Mode == iface.R, x.Mode == iface.Redux, y.Mode == iface.Redux:
 		return false // contributions are private, and combining them is a task of its own
 	}
-	return !x.Unordered && !y.Unordered && (x.Mode != iface.Commute || y.Mode != iface.Commute)
+	return !x.Unordered && !y.Unordered && !(x.Mode == y.Mode && x.Mode.Commutes())
 }
 
 // Both is a listener that tells two; either may be nil.

@@ -421,7 +421,7 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 		}
 		return false
 	}
-	if a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux) {
+	if _, ok := p.Passed(a.Mode); ok {
 		if a.Mode == iface.Redux {
 			return c.reducible(e, a, p.Name)
 		}
@@ -677,7 +677,8 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 	if p.Type.Param == 0 && t.Kind != types.Void && (t.Elem != p.Type.Elem || !types.SameStruct(t.Struct, p.Type.Struct)) {
 		return false
 	}
-	return a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux)
+	_, ok := p.Passed(a.Mode)
+	return ok
 }
 
 // rootName is x of x, x[i] and x.f, "" for anything else.
@@ -710,9 +711,10 @@ type operand struct {
 func (c *checker) shared(e *syntax.Insert) {
 	var ops [8]operand
 	list := ops[:0]
-	for _, a := range e.Bound {
+	for k, a := range e.Bound {
 		if a != nil && a.Mode != iface.NoMode && a.Mode != iface.Scratch {
-			list = append(list, operand{a.Mode, a.Value, a, a})
+			mode, _ := e.Callee.Sig.Params[k].Passed(a.Mode)
+			list = append(list, operand{mode, a.Value, a, a})
 		}
 	}
 	c.overlaps(list)
@@ -763,9 +765,7 @@ func (c *checker) onceHelp(a, b operand) string {
 	if a.mode != iface.R && b.mode != iface.R {
 		return "pass it once, or split what the task does into two tasks"
 	}
-	if mode == iface.Commute || mode == iface.Redux {
-		mode = iface.RW
-	}
+	mode = mode.Declared()
 	if t := read.of.Type(); t != nil && t.IsDense() {
 		return fmt.Sprintf("pass it once as %v, or copy it first: `insert blas.copy(R %s, W t)`", mode, c.text(read.of))
 	}

@@ -207,12 +207,12 @@ func (m *Machine) raiseEngine(err error, at position, h *Handle) {
 	case errors.As(err, &ro):
 		if h != nil && h.memberName() != "" {
 			d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is part of the structure of a %s, which never changes", handleName(h, at), h.sparse.Format.Name))
-			d.Label = fmt.Sprintf("%v promises to change it", ro.Mode)
+			d.Label = fmt.Sprintf("%v promises to change it", modeWord(ro.Mode))
 			d.Help = []string{"tasks change values: `.val`; for another structure register another " + h.sparse.Format.Name}
 			d.Cause = err
 			m.raise(d)
 		}
-		d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is read-only and cannot be used as %v", handleName(h, at), ro.Mode))
+		d := m.diagnostic("E0306", at, fmt.Sprintf("`%s` is read-only and cannot be used as %v", handleName(h, at), modeWord(ro.Mode)))
 		d.Label = "the host bound it for reading only"
 		if h != nil {
 			label(d, h.root.at, "declared here")
@@ -509,6 +509,14 @@ func (m *Machine) inVain(t *engine.TaskError) *diag.Diagnostic {
 	}
 	d.Help = []string{write}
 	return d
+}
+
+// modeWord returns the mode that an insert writes for m.
+func modeWord(m iface.AccessMode) iface.AccessMode {
+	if m == iface.CommuteW {
+		return iface.Commute
+	}
+	return m
 }
 
 // lostNotes says which data has no value because t failed, as its insert writes it.
@@ -815,13 +823,13 @@ func describeModeViolation(d *diag.Diagnostic, t *engine.TaskError, e *engine.Ve
 				help += ", or declare it RW"
 			}
 		default:
-			what = fmt.Sprintf("reads its operand %s, which it has %v, before writing it", name, b.Mode)
+			what = fmt.Sprintf("reads its operand %s, which it has %v, before writing it", name, modeWord(b.Mode))
 			if where = "whether the task succeeds depends on what it held before"; b.Result >= 0 {
 				result, _ := operand(b.Result)
 				where = engine.ElementText(b.ResultIndex, " of ") + result + " depends on what it held before"
 			}
 			help = fmt.Sprintf("write operand %s before reading it", name)
-			if b.Mode == iface.W && r == nil {
+			if b.Mode.Declared() == iface.W && r == nil {
 				help += ", or declare it RW"
 			}
 		}

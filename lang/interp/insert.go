@@ -434,7 +434,8 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		if a == nil {
 			c.bug(e, "no argument for %s", p.Name)
 		}
-		op := operandCode{value: c.handle(a.Value), mode: a.Mode, at: c.positionOf(a), name: p.Name}
+		mode, _ := p.Passed(a.Mode)
+		op := operandCode{value: c.handle(a.Value), mode: mode, at: c.positionOf(a), name: p.Name}
 		if a.At != nil {
 			op.node, s.placed = c.ref(a.At), true
 		}

@@ -19,6 +19,16 @@ type Param struct {
 	Span       diag.Span // of the declaration, zero for host signatures
 }
 
+// Passed returns the mode in which a task has an argument for p that an insert writes with mode
+// word. It reports false if p cannot be passed that way. COMMUTE is a mode of its own where p
+// is W.
+func (p *Param) Passed(word iface.AccessMode) (m iface.AccessMode, ok bool) {
+	if word == iface.Commute && p.Mode == iface.W {
+		return iface.CommuteW, true
+	}
+	return word, word == p.Mode || word.Declared() == p.Mode
+}
+
 // Signature is the signature of a codelet or function.
 type Signature struct {
 	Name   string

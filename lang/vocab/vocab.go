@@ -162,13 +162,13 @@ var Modes = []Entry{
 	{"R", "insert dot(R x, R y, RW acc)", "reads"},
 	{"W", "insert init(W x)", "overwrites every element; the old value is not fetched"},
 	{"RW", "insert scal(2.0, RW x)", "reads and changes"},
-	{"COMMUTE", "insert add(R x, COMMUTE acc)", "RW, in any order among neighbouring COMMUTE uses"},
+	{"COMMUTE", "insert add(R x, COMMUTE acc)", "RW, or W, in any order among neighbouring COMMUTE uses of the same kind"},
 	{"REDUX", "insert add(R x, REDUX acc)", "adds to a private copy; copies are combined at the next other use"},
 	{"SCRATCH", "insert solve(RW A, SCRATCH work)", "workspace of the worker; no value before or after"},
 }
 
 // ModesNote is a rule common to all modes.
-const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or REDUX; the others match exactly."
+const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or REDUX, one declared W as W or COMMUTE; the others match exactly."
 
 // Folds lists the words that bring the values of a loop together, in codelet bodies.
 var Folds = []Entry{

@@ -453,6 +453,9 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		if how != "" {
 			mode = pick(g, RW, Redux, Redux, Redux, Commute)
 		}
+		if mode == W && g.chance(15) {
+			mode = CommuteW
+		}
 		like, hasLike := chosen[c.Like[o.Name]]
 		strict := g.chance(93)
 		if o.Generic && !known {

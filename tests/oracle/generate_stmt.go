@@ -39,7 +39,9 @@ func (g *generator) statement() {
 	case k < 110:
 		if s := g.insert(); s != nil {
 			g.options(s)
-			g.try(s)
+			if g.try(s) && slices.ContainsFunc(s.Args, func(a Arg) bool { return a.Mode == CommuteW }) {
+				g.again(s)
+			}
 		}
 	case k < 126:
 		g.loop()
@@ -744,6 +746,15 @@ func (g *generator) reducer() {
 	g.addCodelet(combine)
 	s.Data.Reduce = init.Name + " " + combine.Name
 	g.try(s)
+}
+
+// again repeats the insert s, which has data as CommuteW: the tasks store the same, whichever comes last.
+func (g *generator) again(s *Stmt) {
+	for range g.IntN(3) {
+		c := *s
+		c.Args, c.With, c.Target = slices.Clone(s.Args), With{}, nil
+		g.try(&c)
+	}
 }
 
 // loop makes a for over the parts of a view, with an insert.

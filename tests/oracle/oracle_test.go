@@ -196,7 +196,7 @@ func features() []string {
 	for _, m := range []Mode{R, W, RW} {
 		out = append(out, "acquire "+m.String())
 	}
-	out = append(out, "without order", "mixed types", "script call", "script ~", "body ~", "body while", "body break", "body continue", "body return")
+	out = append(out, "COMMUTE of W", "without order", "mixed types", "script call", "script ~", "body ~", "body while", "body break", "body continue", "body return")
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}

@@ -27,14 +27,18 @@ const (
 	Commute
 	Redux
 	Scratch
+	CommuteW // written COMMUTE, where the codelet has W
 )
 
 func (m Mode) String() string {
-	return [...]string{"", "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}[m]
+	return [...]string{"", "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH", "COMMUTE"}[m]
 }
 
 func (m Mode) reads() bool  { return m == R || m == RW || m == Commute }
-func (m Mode) writes() bool { return m == W || m == RW || m == Commute || m == Redux }
+func (m Mode) writes() bool { return m == W || m == RW || m == Commute || m == Redux || m == CommuteW }
+
+// commutes reports whether uses in mode m run in any order.
+func (m Mode) commutes() bool { return m == Commute || m == CommuteW }
 
 // A Shape is a kind of data.
 type Shape uint8

@@ -245,6 +245,9 @@ func (s *shrinker) stmt(x *Stmt) {
 		if a.Mode == Commute || a.Mode == Redux {
 			set(s, &a.Mode, RW)
 		}
+		if a.Mode == CommuteW {
+			set(s, &a.Mode, W)
+		}
 		if a.Expr != nil {
 			s.expr(&a.Expr)
 		}

@@ -47,14 +47,18 @@ type group struct {
 
 // commuters are tasks that use an element in any order.
 type commuters struct {
-	op     string // how all of them contribute
+	op     string // how all of them contribute, or overwrites
 	tasks  map[*task]bool
 	failed bool
 	tally  tally
+	value  Value // overwrites: what each of them stores
 }
 
+// overwrites is what commuters do to an element that they have CommuteW.
+const overwrites = "="
+
 // gathers is the mode of what unpartition does to the whole: it reads, and combines nothing.
-const gathers = Scratch + 1
+const gathers = CommuteW + 1
 
 // conflict reports whether two uses of shared elements have an order.
 func conflict(a *handle, am Mode, b *handle, bm Mode) bool {
@@ -63,8 +67,8 @@ func conflict(a *handle, am Mode, b *handle, bm Mode) bool {
 		if am == gathers {
 			am = bm
 		}
-		return (am == W || am == RW || am == Commute) && a.shares(b)
-	case am == Scratch || bm == Scratch, am == R && bm == R, am == Commute && bm == Commute, am == Redux && bm == Redux && a == b:
+		return (am == W || am == RW || am.commutes()) && a.shares(b)
+	case am == Scratch || bm == Scratch, am == R && bm == R, am == bm && am.commutes(), am == Redux && bm == Redux && a == b:
 		return false
 	}
 	return a.shares(b)
@@ -112,7 +116,7 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 				}
 				return false
 			}
-			passes = passes || u.mode == Commute && e.commutes(u.handle)
+			passes = passes || u.mode.commutes() && e.commutes(u)
 		}
 		for _, h := range m.holds {
 			if conflict(h.handle, h.mode, u.handle, u.mode) {
@@ -124,9 +128,9 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 	return true
 }
 
-// commutes reports whether t has a COMMUTE use of elements of h.
-func (t *task) commutes(h *handle) bool {
-	return slices.ContainsFunc(t.uses, func(u use) bool { return u.mode == Commute && u.handle.shares(h) })
+// commutes reports whether t has a use of elements of v that commutes with v.
+func (t *task) commutes(v use) bool {
+	return slices.ContainsFunc(t.uses, func(u use) bool { return u.mode == v.mode && u.handle.shares(v.handle) })
 }
 
 // advance runs the tasks that can run, in the order of their inserts.
@@ -240,7 +244,7 @@ func (m *Machine) run(t *task) {
 			case causes != nil:
 				c.lost = nil
 				union(&c.lost, causes)
-			case u.mode == W:
+			case u.mode == W || u.mode == CommuteW:
 				c.lost = nil
 			}
 			c.filled = true
@@ -253,12 +257,12 @@ func (m *Machine) run(t *task) {
 // behind it do not.
 func (t *task) cancelledAmong() {
 	for _, u := range t.uses {
-		if u.mode != Commute && !u.loose {
+		if !u.mode.commutes() && !u.loose {
 			continue
 		}
 		for _, p := range u.places {
 			c := &u.cells[p]
-			own := false
+			own := u.mode == CommuteW // which what the element has lost does not concern
 			for id := range t.lost {
 				own = own || !c.lost[id]
 			}
@@ -287,7 +291,7 @@ func (m *Machine) order(t *task) {
 		if u.mode == Scratch {
 			continue
 		}
-		any := u.mode == Commute || u.loose
+		any := u.mode.commutes() || u.loose
 		for _, p := range u.places {
 			c := &u.cells[p]
 			if u.mode == Redux {
@@ -301,6 +305,12 @@ func (m *Machine) order(t *task) {
 				continue
 			}
 			op := t.codelet.Contributes[u.name]
+			if u.mode == CommuteW {
+				op = overwrites
+			}
+			if c.commute != nil && (op == overwrites) != (c.commute.op == overwrites) {
+				c.commute = nil // a group of the other kind
+			}
 			if c.commute == nil {
 				c.commute = &commuters{op: op, tasks: map[*task]bool{}}
 				c.commute.tally.add(c.Value)
@@ -356,12 +366,20 @@ func (m *Machine) execute(t *task) {
 	}
 	t.failed = m.runBody(t.codelet, ops, scalars)
 	for _, u := range t.uses {
-		any := u.mode == Commute || u.loose
+		any := u.mode.commutes() || u.loose
 		if !any && u.mode != Redux || u.shape == Void {
 			continue
 		}
 		for _, p := range u.places {
 			c := &u.cells[p]
+			if u.mode == CommuteW && t.failed == "" {
+				if q := c.commute; len(q.tasks) == 1 {
+					q.value = c.Value
+				} else if q.value != c.Value {
+					panic(undetermined("overwrites in any order, which differ"))
+				}
+				continue
+			}
 			if any && t.failed != "" {
 				if c.commute.failed = true; len(c.commute.tasks) > 1 {
 					panic(undetermined("a failure among tasks in any order"))
@@ -405,7 +423,10 @@ func (u use) operand(c *Codelet) *operand {
 			o.tallies = append(o.tallies, &cell.commute.tally)
 		}
 	}
-	if u.mode == W || u.mode == Scratch {
+	if u.mode == CommuteW {
+		o.mode = W
+	}
+	if o.mode == W || u.mode == Scratch {
 		o.written = make([]bool, len(o.cells))
 	}
 	return o
@@ -415,6 +436,9 @@ func (u use) operand(c *Codelet) *operand {
 func (m *Machine) note(t *task, s *Stmt) {
 	for _, u := range t.uses {
 		m.Used["mode "+u.mode.String()]++
+		if u.mode == CommuteW {
+			m.Used["COMMUTE of W"]++
+		}
 		m.Used["shape "+u.shape.String()]++
 		if t.codelet.isField(u.name) {
 			m.Used["struct "+u.mode.String()]++

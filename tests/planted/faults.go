@@ -56,7 +56,7 @@ var faults = []fault{
 		"		if commuting != nil {", "		if false {",
 		"a task that commutes on two fragments has both locks"},
 	{"merge-commute-read", "datamgr/merge.go",
-		"			case u.m == modeC || mode == modeC:\n					u.m = modeRW", "			case u.m == modeC || mode == modeC:\n					u.m = modeC",
+		"			case u.m.Commutes() || mode.Commutes():\n					u.m = modeRW", "			case u.m.Commutes() || mode.Commutes():\n					u.m = modeC",
 		"COMMUTE beside another mode on one fragment is RW"},
 
 	// reductions

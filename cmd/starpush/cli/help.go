@@ -319,8 +319,8 @@ var helpTopics = []struct{ name, short, long string }{
                     Below a microsecond a task times are estimated
   GFLOP/s, GB/s     of one worker, while it runs kernels of the codelet: operations as
                     far as the codelet or its insert says how many, and bytes of the
-                    operands, once for R and W, twice for RW, COMMUTE and REDUX. – is
-                    not known
+                    operands, once for R, W and COMMUTE of W, twice for RW, COMMUTE
+                    of RW and REDUX. – is not known
   memory
     peak            the most memory of data at one time, copies included. Each memory
                     has its own peak, so they need not be of the same moment.

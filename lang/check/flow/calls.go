@@ -460,7 +460,7 @@ func (k *summary) writerOf(o *types.Object, read int32) (text string, after bool
 		visit := func(e syntax.Expr) bool {
 			if in, ok := e.(*syntax.Insert); ok {
 				for _, a := range in.Args {
-					if a.Mode == iface.W || a.Mode == iface.Redux {
+					if m := passed(in, a); m.Declared() == iface.W || m == iface.Redux {
 						root := RootOf(a.Value)
 						k.writers[root] = append(k.writers[root], writer{in, a})
 					}

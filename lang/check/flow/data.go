@@ -588,8 +588,19 @@ func (f *walk) lost(x *cell, at syntax.Node, how string) {
 	d.Help = append(d.Help, "drop this task, or read its result before")
 }
 
+// passed returns the mode in which the task of e has a.
+func passed(e *syntax.Insert, a *syntax.TaskArg) iface.AccessMode {
+	if a.Mode == iface.Commute && e.Callee != nil {
+		if k := slices.Index(e.Bound, a); k >= 0 {
+			m, _ := e.Callee.Sig.Params[k].Passed(a.Mode)
+			return m
+		}
+	}
+	return a.Mode
+}
+
 // operand is one handle of an insert.
-func (f *walk) operand(a *syntax.TaskArg, failed bool) *cell {
+func (f *walk) operand(e *syntax.Insert, a *syntax.TaskArg, failed bool) *cell {
 	at := syntax.Node(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi})
 	if a.Mode == iface.NoMode {
 		at = a.Value
@@ -607,9 +618,16 @@ func (f *walk) operand(a *syntax.TaskArg, failed bool) *cell {
 		}
 		return x
 	}
-	switch a.Mode {
+	switch passed(e, a) {
 	case iface.R:
 		f.read(x, a.Value, at)
+	case iface.CommuteW: // another one may come after it, although it is inserted before
+		if f.alive(x, a.Value) {
+			if whole {
+				f.lost(x, at, "overwritten here")
+			}
+			f.written(x, whole)
+		}
 	case iface.W:
 		if f.alive(x, a.Value) {
 			if whole {

@@ -298,7 +298,7 @@ func (f *walk) insert(e *syntax.Insert) {
 		if t == nil || !t.IsHandle() || a.Mode == iface.NoMode && !failed {
 			continue
 		}
-		if x := f.operand(a, failed); x != nil && gate != nil && a.Mode != iface.Scratch {
+		if x := f.operand(e, a, failed); x != nil && gate != nil && a.Mode != iface.Scratch {
 			s := x.state
 			if a.Mode == iface.R && s.gate != nil && s.gate.state.hold == holdHeld {
 				continue // more waits for the one before
