@@ -196,7 +196,7 @@ func (p *Placement) chooseLocked(node int, d *Datum, ops []Operand) error {
 again:
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d != d || op.Handle.how == inPlace || !op.placed() || !op.inMain(node) {
+		if op.Handle.d != d || op.how() == inPlace || !op.placed() || !op.inMain(node) {
 			continue
 		}
 		box := groupBox(ops, i)
@@ -230,7 +230,7 @@ func groupBox(ops []Operand, i int) Box {
 		again = false
 		for k := range ops {
 			o := &ops[k]
-			if o.Handle.d != d || o.Handle.how == inPlace || o.Mode == modeScratch || o.Mode == modeRedux ||
+			if o.Handle.d != d || o.how() == inPlace || o.Mode == modeScratch || o.Mode == modeRedux ||
 				!o.Handle.box.touches(&box) || !writes && o.Mode == modeR {
 				continue
 			}
@@ -831,6 +831,10 @@ func PinTo(node int) Pin {
 	return Pin(1 + node)
 }
 
+// PinHome is the Pin to main memory for kernels that take elements at any distance from each other: where the data lives there,
+// they get that memory itself, with its strides, even if neighbours along the last index lie apart.
+const PinHome = ^Pin(0) - 1
+
 // On returns op with its data pinned to a memory node, as PinTo says.
 func (op Operand) On(node int) Operand {
 	op.Pin = PinTo(node)
@@ -838,10 +842,31 @@ func (op Operand) On(node int) Operand {
 }
 
 // Node returns the node; false: none was named.
-func (p Pin) Node() (node int, ok bool) { return int(p) - 1, p != 0 }
+func (p Pin) Node() (node int, ok bool) {
+	if p == PinHome {
+		return 0, true
+	}
+	return int(p) - 1, p != 0
+}
+
+// Main reports whether p is main memory.
+func (p Pin) Main() bool { return p == Pin(1) || p == PinHome }
 
 // stays reports whether the operand is in main memory wherever the task runs.
-func (op *Operand) stays() bool { return op.Pin == Pin(1) || op.Handle.kind == iface.Object }
+func (op *Operand) stays() bool {
+	return op.Pin.Main() || op.Handle.kind == iface.Object
+}
+
+// how is how a buffer of the operand relates to the main instance.
+func (op *Operand) how() layout {
+	if op.Pin == PinHome {
+		return inPlace
+	}
+	return op.Handle.how
+}
+
+// inMainMemory reports whether the operand lies in place in main memory and stays there.
+func (op *Operand) inMainMemory() bool { return op.how() == inPlace && !op.Handle.d.spills() }
 
 // node is where a task on the given node has the operand.
 func (op *Operand) node(task int) int {

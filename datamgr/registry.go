@@ -103,9 +103,12 @@ type Spec struct {
 	// content, which tasks may change (TaskContext.Resize of package engine). Memory, Home
 	// included, is that of the capacity, and so are Handle.Desc and views. There is no reduction.
 	Capacity []int
-	LD       int            // distance between rows (lines along the last index) in main memory, in elements; 0: their length
-	Step     []int          // distance between neighbours along each index but the last in main memory, in elements; nil: as LD says
-	Home     unsafe.Pointer // element 0 of memory of that size, which stays the caller's; nil: none
+	LD       int // distance between rows (lines along the last index) in main memory, in elements; 0: their length
+	// Step is the distance between neighbours along each index in main memory, in elements; nil: as LD says. That along the last
+	// index may be left out, and is 1 then. If it is not, such as for a field of an array of structs, the data has a Home in main memory, and no
+	// capacity; kernels get a copy whose lines are contiguous, unless the operand is pinned to its home: see PinHome.
+	Step []int
+	Home unsafe.Pointer // element 0 of memory of that size, which stays the caller's; nil: none
 	// Node is the memory node where the data lives, 0 being main memory: Home is memory there, such as
 	// Memory.Alloc of its device returns. The value stays there until a task uses it elsewhere, and
 	// comes back when the data is unregistered. Without Home the registry allocates
@@ -149,9 +152,9 @@ func (s *Spec) Extent() (int, error) {
 	for k := int(d.Rank) - 1; k >= 0; k-- {
 		step := row
 		switch {
-		case k == int(d.Rank)-1:
-		case s.Step != nil:
+		case k < len(s.Step):
 			step = s.Step[k]
+		case k == int(d.Rank)-1:
 		case k == int(d.Rank)-2 && s.LD != 0:
 			step = s.LD
 		}
@@ -216,6 +219,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 && (d.object == nil || d.spills()) {
 		d.setState(stateNodes)
 	}
+	h.choose()
 	var at *home
 	if e := extentOf(s.Home, &desc, &given); e.End > e.First {
 		at = &home{d: d, readOnly: s.ReadOnly, node: s.Node, extent: e, end: e.End}
@@ -472,7 +476,7 @@ func (s *Spec) steps(d *iface.Desc, limit int) error {
 	switch {
 	case s.LD == 0 && step == nil:
 		return nil
-	case rank < 2:
+	case rank < 2 && (rank == 0 || len(step) != rank):
 		return fail("a %v has no distance between rows", s.Kind)
 	case step == nil:
 		step = make([]int, rank-1)
@@ -486,10 +490,19 @@ func (s *Spec) steps(d *iface.Desc, limit int) error {
 				at *= max(1, d.Dim[k])
 			}
 		}
-	case len(step) != rank-1:
+	case len(step) != rank-1 && len(step) != rank:
 		return fail("%v has %d distances between neighbours, and got %d", s.Kind, rank-1, len(step))
 	}
 	least, what := d.Dim[rank-1], "rows"
+	if len(step) == rank && step[rank-1] != 1 {
+		switch n := step[rank-1]; {
+		case n < 1:
+			return fail("neighbours of a %v cannot lie %d elements apart", s.Kind, n)
+		case least > 0 && n > limit/least:
+			return fail("%d elements %d apart have more bytes than can be addressed", least, n)
+		}
+		least = max(0, least-1)*step[rank-1] + 1
+	}
 	for k := rank - 2; k >= 0; k-- {
 		if k < rank-2 {
 			what = "planes"

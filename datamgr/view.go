@@ -328,12 +328,18 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 }
 
 // place computes where h lies in the main instance, and whether that can
-// express it: the last index of a buffer has neighbours side by side.
+// express it.
 func (h *Handle) place() {
 	d := h.d
 	for k := range int(d.rank) {
 		h.off += h.box.from(k) * d.stride.at(k) * int(d.elem.Size())
 	}
+	h.choose()
+}
+
+// choose finds out whether the main instance can express h: the last index of a buffer has neighbours side by side.
+func (h *Handle) choose() {
+	d := h.d
 	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride.at(h.axes.at(r-1)) != 1 {
 		h.how = packed
 		d.setState(statePacked)

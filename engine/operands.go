@@ -13,7 +13,7 @@ import (
 
 // nodeFor is where a task on the worker has an operand.
 func (w *worker) nodeFor(op *Operand) int {
-	if op.Pin == datamgr.PinTo(0) || isObjectHandle(op.Handle) {
+	if op.Pin.Main() || isObjectHandle(op.Handle) {
 		return 0
 	}
 	return w.node
