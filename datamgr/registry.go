@@ -286,6 +286,14 @@ func (g *Registry) Lookup(p unsafe.Pointer) *Handle {
 	return nil
 }
 
+// Discard undoes Register. Nothing has used h.
+func (g *Registry) Discard(h *Handle) {
+	sub := g.Lock()
+	sub.End(h, nil)
+	sub.Unlock()
+	h.d.free()
+}
+
 // RegisterValued declares a datum without a home that counts as having a value, and takes
 // no memory: for plans, which use no values.
 func (g *Registry) RegisterValued(s *Spec) (*Handle, error) {

@@ -356,6 +356,8 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 		*(*matArg)(p) = matArg{}.load(c, i)
 	case classBuffer:
 		*(*bufferArg)(p) = bufferArg{}.load(c, i)
+	case classStructs:
+		*(*sliceArg)(p), _ = structsAt(c, q.fields, int(i))
 	case classArrays:
 		storeArrays(managed(c.t.operands()[i].Handle).Layout(), c.Buffer(int(i)).Ptr, p)
 	case classScalar:

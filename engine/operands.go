@@ -329,23 +329,31 @@ func poison(b *iface.Buffer) {
 
 // fill sets every byte of b's elements.
 func fill(b *iface.Buffer, v byte) {
+	eachRun(b, func(_ int, mem []byte) {
+		for i := range mem {
+			mem[i] = v
+		}
+	})
+}
+
+// eachRun calls fn for the memory of every run of adjacent elements along the last index of b, which are single ones where that has a
+// stride. first is the number of the first element of the run, row by row.
+func eachRun(b *iface.Buffer, fn func(first int, mem []byte)) {
 	if b.Len() == 0 {
 		return
 	}
-	row := 1
-	if b.Rank > 0 {
-		row = b.Dim[b.Rank-1]
+	run, last := 1, int(b.Rank)-1
+	if last >= 0 && (b.Stride[last] == 1 || b.Dim[last] == 1) {
+		run = b.Dim[last]
+		last--
 	}
-	bytes := uintptr(row) * b.Elem.Size()
-	for i := range b.Lines() {
-		off := 0
-		for k := int(b.Rank) - 2; k >= 0; k-- {
-			off += i % b.Dim[k] * b.Stride[k]
-			i /= b.Dim[k]
+	size := int(b.Elem.Size())
+	for first := 0; first < b.Len(); first += run {
+		off, rest := 0, first/run
+		for k := last; k >= 0; k-- {
+			off += rest % b.Dim[k] * b.Stride[k]
+			rest /= b.Dim[k]
 		}
-		s := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), bytes)
-		for k := range s {
-			s[k] = v
-		}
+		fn(first, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*size)), run*size))
 	}
 }

@@ -431,24 +431,9 @@ func (w *watch) breach(kind BreachKind, i int) Breach {
 
 // ---- elements ----------------------------------------------------------------
 
-// rows calls fn for every row of the operand: the number of its first element,
+// rows calls fn for every run of adjacent elements of the operand: the number of its first element,
 // and its memory.
-func (o *watched) rows(fn func(at int, mem []byte)) {
-	b := &o.buf
-	n := 1 // elements of a row
-	if b.Rank > 0 {
-		n = b.Dim[b.Rank-1]
-	}
-	count := b.Len() / n
-	for r := range count {
-		off, rest := 0, r
-		for k := int(b.Rank) - 2; k >= 0; k-- {
-			off += rest % b.Dim[k] * b.Stride[k]
-			rest /= b.Dim[k]
-		}
-		fn(r*n, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*o.size)), n*o.size))
-	}
-}
+func (o *watched) rows(fn func(at int, mem []byte)) { eachRun(&o.buf, fn) }
 
 // copy returns the elements, row by row.
 func (o *watched) copy() []byte {
