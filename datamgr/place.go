@@ -818,51 +818,9 @@ func (d *Datum) releaseBoxes(boxes []Box) {
 
 // Operands that stay on a memory node of their own.
 
-// Pin is the memory node where an operand stays while the task runs, wherever that
-// is; the zero value is the node of the worker.
-type Pin uint8
-
-// PinTo returns the Pin for a memory node, which 0, main memory, is for any worker,
-// and others for workers that use it.
-func PinTo(node int) Pin {
-	if node < 0 || node >= maxLayers {
-		return ^Pin(0) // no such node
-	}
-	return Pin(1 + node)
-}
-
-// PinHome is the Pin to main memory for kernels that take elements at any distance from each other: where the data lives there,
-// they get that memory itself, with its strides, even if neighbours along the last index lie apart.
-const PinHome = ^Pin(0) - 1
-
-// On returns op with its data pinned to a memory node, as PinTo says.
-func (op Operand) On(node int) Operand {
-	op.Pin = PinTo(node)
-	return op
-}
-
-// Node returns the node; false: none was named.
-func (p Pin) Node() (node int, ok bool) {
-	if p == PinHome {
-		return 0, true
-	}
-	return int(p) - 1, p != 0
-}
-
-// Main reports whether p is main memory.
-func (p Pin) Main() bool { return p == Pin(1) || p == PinHome }
-
 // stays reports whether the operand is in main memory wherever the task runs.
 func (op *Operand) stays() bool {
 	return op.Pin.Main() || op.Handle.kind == iface.Object
-}
-
-// how is how a buffer of the operand relates to the main instance.
-func (op *Operand) how() layout {
-	if op.Pin == PinHome {
-		return inPlace
-	}
-	return op.Handle.how
 }
 
 // inMainMemory reports whether the operand lies in place in main memory and stays there.

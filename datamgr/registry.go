@@ -138,6 +138,71 @@ type Spec struct {
 	// Layout says where the arrays lie; only data of kind Arrays has it, with elements of type U8. It must not change.
 	Layout *Layout
 	Site   *Site // where the program does it, for messages; may be nil
+
+	block   *block // that Home lies in, or nil: Home is the program's
+	noValue bool   // Home has no value
+}
+
+// RegisterFields declares vectors of one length, 1 or more, that lie as the fields of structs do, in one piece of main memory, which is not bounded:
+// element i of field k is offsets[k] + i*size bytes from its beginning, and sizes are multiples of those of the elements. fills
+// write the values of fields; a nil one gives none. When one fails nothing stays registered.
+func (g *Registry) RegisterFields(specs []Spec, offsets []uintptr, size uintptr, fills []func(*iface.Buffer) error) (hs []*Handle, err error) {
+	n := int64(specs[0].Dims[0])
+	if n > math.MaxInt64/int64(size) {
+		return nil, fmt.Errorf("datamgr: %d structs of %d bytes have more bytes than can be addressed", n, size)
+	}
+	p, err := g.mem.Alloc(n * int64(size))
+	if err != nil {
+		return nil, err
+	}
+	b := &block{mem: g.mem, ptr: p, bytes: n * int64(size)}
+	b.users.Add(1)
+	done := false
+	defer func() {
+		if !done {
+			for _, h := range hs {
+				g.Discard(h)
+			}
+			hs = nil
+		}
+		b.release()
+	}()
+	for k := range specs {
+		s := specs[k]
+		s.Home, s.Step, s.block, s.noValue = unsafe.Add(p, offsets[k]), []int{int(size / s.Elem.Size())}, b, fills[k] == nil
+		h, err := g.Register(&s)
+		if err != nil {
+			return hs, err
+		}
+		hs = append(hs, h)
+		if fills[k] == nil {
+			continue
+		}
+		if err := h.d.fillAlong(fills[k]); err != nil {
+			return hs, err
+		}
+	}
+	done = true
+	return hs, nil
+}
+
+// fillAlong gives d, which is new, a value: fill gets memory without gaps.
+func (d *Datum) fillAlong(fill func(*iface.Buffer) error) error {
+	h := managed(d.whole)
+	p, err := h.newMemory()
+	if err != nil {
+		return err
+	}
+	defer h.freeMemory(p)
+	var own, main iface.Buffer
+	h.Own(p, &own)
+	given := own
+	if err := fill(&given); err != nil {
+		return err
+	}
+	h.Fill(&main)
+	copyBuffer(&main, &own)
+	return nil
 }
 
 // Extent returns how many elements of Home the data takes, from the first to the last.
@@ -178,7 +243,10 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err := g.checkHome(s); err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
+	if s.block != nil {
+		s.block.users.Add(1)
+	}
+	d := &Datum{reg: g, block: s.block, void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	stride := s.strides(&desc)
 	given := stride
@@ -211,7 +279,9 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	case s.Home != nil || desc.Len() == 0:
 		d.home = s.Home != nil
 		d.main.Store(&instance{d: d, node: g.nodes[0], box: d.box, ptr: s.Home, stride: d.stride})
-		f.init = true
+		if f.init = !s.noValue; s.noValue {
+			f.why = NeverWritten
+		}
 	default:
 		d.state.Store(uint32(stateLazy))
 		f.why = NeverWritten
@@ -221,7 +291,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	}
 	h.choose()
 	var at *home
-	if e := extentOf(s.Home, &desc, &given); e.End > e.First {
+	if e := extentOf(s.Home, &desc, &given); e.End > e.First && s.block == nil {
 		at = &home{d: d, readOnly: s.ReadOnly, node: s.Node, extent: e, end: e.End}
 	}
 	if s.Node > 0 && desc.Len() > 0 {

@@ -337,15 +337,6 @@ func (h *Handle) place() {
 	h.choose()
 }
 
-// choose finds out whether the main instance can express h: the last index of a buffer has neighbours side by side.
-func (h *Handle) choose() {
-	d := h.d
-	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride.at(h.axes.at(r-1)) != 1 {
-		h.how = packed
-		d.setState(statePacked)
-	}
-}
-
 // EndView ends v: its parts and the views of its parts are dead, for tasks
 // submitted from now on. It does nothing to a view that has ended.
 func (g *Registry) EndView(v *View, at *Site) {

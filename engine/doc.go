@@ -207,6 +207,7 @@ package engine
 //	gocall.go    the calls of those
 //	arrays.go    several arrays as one
 //	value.go     values of Go types
+//	structs.go   slices of structs, field by field
 //	multiformat.go  data with layouts
 //
 // Drivers and the calls of programs:

@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
@@ -22,8 +23,8 @@ import (
 //	j.Go(func(x, v []float64) { … }, engine.RW(ps.Field("X")), engine.R(ps.Field("V")))
 //
 // A []T is the slice itself, in main memory. A kernel that takes a field gets a copy of it, side by side, which the runtime makes when a task first
-// needs it, and again after a task that had the whole has written it; so have devices and disks an array for each field. What
-// is not exported, and padding, the runtime never touches.
+// needs it, and again after a task that had the whole has written it; so have devices and disks an array for each field. The
+// runtime never touches padding and fields that are not exported.
 //
 // It is a plain value. The zero value is no data. All methods are safe for concurrent use.
 type Structs[T any] struct {
@@ -75,6 +76,44 @@ func NewStructs[T any](rt *Runtime, s []T, opts ...DataOption) (Structs[T], erro
 		x.data = append(x.data, h)
 	}
 	return x, nil
+}
+
+// RegisterFields registers vectors of one length that lie in main memory, which the runtime owns, as the fields of structs of
+// size bytes do: field k is offsets[k] bytes from the beginning of a struct, and size and offsets are multiples of the sizes of elements. fills are
+// as of RegisterFilled; a nil one gives no value. Where Options.RAM bounds main memory, in which data is only while tasks use it, and without elements, each
+// vector lies by itself. When a fill fails or panics, nothing stays registered.
+func (rt *Runtime) RegisterFields(specs []DataSpec, offsets []uintptr, size uintptr, fills []func(*iface.Buffer) error) (hs []*datamgr.Handle, err error) {
+	if err := rt.open(); err != nil {
+		return nil, err
+	}
+	specs = slices.Clone(specs)
+	for k := range specs {
+		specs[k].Unordered = specs[k].Unordered || rt.opt.Unordered
+	}
+	if len(specs) > 0 && specs[0].Dims[0] > 0 && rt.opt.Plan == nil && !rt.limited {
+		defer func() {
+			if v := recover(); v != nil {
+				hs, err = nil, fmt.Errorf("engine: filling new data: %w", newPanic(v))
+			}
+		}()
+		return rt.reg.RegisterFields(specs, offsets, size, fills)
+	}
+	for k, s := range specs {
+		var h *datamgr.Handle
+		if fills[k] != nil {
+			h, err = rt.RegisterFilled(s, fills[k])
+		} else {
+			h, err = rt.Register(s)
+		}
+		if err != nil {
+			for _, h := range hs {
+				rt.reg.Discard(h)
+			}
+			return nil, err
+		}
+		hs = append(hs, h)
+	}
+	return hs, nil
 }
 
 // Len returns the number of structs.

@@ -50,8 +50,8 @@ func padding(ps []particle) []byte {
 	return out
 }
 
-// TestStructs compares tasks on a slice of structs, its fields and parts, anywhere, with the same done at once. What is no
-// field keeps its bytes.
+// TestStructs compares tasks on a slice of structs, its fields and parts, anywhere, with the same done at once. Padding
+// keeps its bytes.
 func TestStructs(t *testing.T) {
 	for name, o := range map[string]func(t *testing.T) Options{
 		"cpu":    func(*testing.T) Options { return Options{Workers: 3} },
