@@ -42,7 +42,7 @@ type Pin uint8
 // PinTo returns the Pin for a memory node, which 0, main memory, is for any worker,
 // and others for workers that use it.
 func PinTo(node int) Pin {
-	if node < 0 || node >= maxLayers {
+	if node < 0 || node >= int(PinHome)-1 {
 		return ^Pin(0) // no such node
 	}
 	return Pin(1 + node)

@@ -207,7 +207,6 @@ package engine
 //	gocall.go    the calls of those
 //	arrays.go    several arrays as one
 //	value.go     values of Go types
-//	structs.go   slices of structs, field by field
 //	multiformat.go  data with layouts
 //
 // Drivers and the calls of programs:
@@ -219,6 +218,7 @@ package engine
 //	submit.go    submission
 //	repeat.go    rounds of repeating tasks
 //	copy.go      copies, duplicates, bytes
+//	structs.go   slices of structs, field by field
 //	insert.go    Job.Go
 //	runtime.go   New and Close
 

@@ -98,6 +98,18 @@ func isArrays(t reflect.Type) bool {
 	return true
 }
 
+// structParam describes a parameter of type []T, with T being t; false: t is no struct with fields.
+func structParam(t reflect.Type) (goParam, bool) {
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[kernelData]()) || t.Implements(reflect.TypeFor[Data]()) {
+		return goParam{}, false
+	}
+	fields, err := iface.FieldsOf(t)
+	if err != nil {
+		return goParam{}, false
+	}
+	return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Vector), Elem: fields[0].Elem}, class: classStructs, object: t, fields: fields}, true
+}
+
 // paramOf returns what a parameter of type t takes; false: no kernel has such a one.
 func paramOf(t reflect.Type) (goParam, bool) {
 	k := t.Kind()
@@ -376,6 +388,22 @@ func (f *goFunc) check(c *TaskContext) error {
 		}
 		if b.Elem != p.Elem || !p.Kinds.Has(b.Kind) || p.object != nil {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run with a %s as operand %d, and takes a %s; let the codelet have the Types of Func", f.name, f.typ, typeText(b.Kind, b.Elem), at, p.handles())}
+		}
+	}
+	return nil
+}
+
+// checkStructs reports an operand of f that is no slice of structs.
+func (f *goFunc) checkStructs(c *TaskContext) error {
+	for i := f.first; i < len(f.params); i++ {
+		p, at := &f.params[i], int(f.at[i])
+		if p.class != classStructs {
+			continue
+		}
+		if _, ok := structsAt(c, p.fields, at); !ok {
+			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf(
+				"%s, of type %v, takes operands %d to %d as a slice of structs in memory, and they are other data; give Job.Go the RW() of a Structs[%v]",
+				f.name, f.typ, at, at+len(p.fields)-1, p.object)}
 		}
 	}
 	return nil

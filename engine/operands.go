@@ -335,25 +335,3 @@ func fill(b *iface.Buffer, v byte) {
 		}
 	})
 }
-
-// eachRun calls fn for the memory of every run of adjacent elements along the last index of b, which are single ones where that has a
-// stride. first is the number of the first element of the run, row by row.
-func eachRun(b *iface.Buffer, fn func(first int, mem []byte)) {
-	if b.Len() == 0 {
-		return
-	}
-	run, last := 1, int(b.Rank)-1
-	if last >= 0 && (b.Stride[last] == 1 || b.Dim[last] == 1) {
-		run = b.Dim[last]
-		last--
-	}
-	size := int(b.Elem.Size())
-	for first := 0; first < b.Len(); first += run {
-		off, rest := 0, first/run
-		for k := last; k >= 0; k-- {
-			off += rest % b.Dim[k] * b.Stride[k]
-			rest /= b.Dim[k]
-		}
-		fn(first, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*size)), run*size))
-	}
-}
