@@ -48,7 +48,7 @@ func plan(ops []Operand, n *node, task int, ranks int64) (needs []need, bytes in
 		case modeRedux:
 			bytes += op.Handle.privateBytes()
 		}
-		if !op.placed() || n.id == 0 && op.Handle.inMainMemory() {
+		if !op.placed() || n.id == 0 && op.inMainMemory() {
 			continue
 		}
 		needs = append(needs, need{d: op.Handle.d, box: op.Handle.box, rows: op.Handle.rows(), ops: []int{i}})
@@ -133,7 +133,7 @@ func (g *Registry) needs(ops []Operand, on, task int) int64 {
 	for i := range ops {
 		if op := &ops[i]; op.Mode == modeRedux {
 			combined := op.Handle.bytes()
-			if !op.Handle.inMainMemory() {
+			if !op.inMainMemory() {
 				combined *= 2
 			}
 			bytes = max(bytes, combined)

@@ -147,6 +147,9 @@ func (g *Registry) forget(n *node) {
 // live there.
 func (g *Registry) checkHome(s *Spec) error {
 	fail := func(format string, args ...any) error { return fmt.Errorf("datamgr: "+format, args...) }
+	if last := s.Kind.Rank() - 1; last >= 0 && len(s.Step) > last && s.Step[last] != 1 && (s.Home == nil || s.Node != 0 || s.Capacity != nil) {
+		return fail("neighbours of a %v can lie %d elements apart only in memory of the program in main memory, and without a capacity", s.Kind, s.Step[last])
+	}
 	switch n := s.Node; {
 	case n == 0:
 	case n < 0 || n >= len(g.nodes):

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -35,10 +36,11 @@ type Datum struct {
 	box    Box
 	stride strides // of the main instance, in elements
 	// the shape, with box: see describe
-	kind iface.Kind
-	elem iface.Elem
-	rank int8
-	home bool // main is the program's memory
+	kind  iface.Kind
+	elem  iface.Elem
+	rank  int8
+	home  bool   // main is memory that the datum does not own
+	block *block // of the runtime that has it, or nil: it is the program's
 	// where it lives on a device, or nil; fixed before it is used, see backing.go
 	deviceHome *instance
 	void       bool
@@ -70,6 +72,20 @@ type Datum struct {
 		// waits for the last unordered access
 		drained *Waiter
 		making  []*Making
+	}
+}
+
+// block is main memory of the runtime that several data share. It is freed after the last of them.
+type block struct {
+	mem   accel.Memory
+	ptr   unsafe.Pointer
+	bytes int64
+	users atomic.Int64
+}
+
+func (b *block) release() {
+	if b != nil && b.users.Add(-1) == 0 {
+		b.mem.Free(b.ptr, b.bytes)
 	}
 }
 
@@ -331,6 +347,7 @@ func (d *Datum) free() {
 		m.node.mem.Free(m.ptr, m.bytes)
 	}
 	d.main.Store(nil)
+	d.block.release()
 }
 
 // inUseLocked reports whether an instance of d is in use.

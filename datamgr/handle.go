@@ -36,6 +36,48 @@ type Operand struct {
 	Pin Pin
 }
 
+// Pin is the memory node where an operand stays while the task runs, wherever that
+// is; the zero value is the node of the worker.
+type Pin uint8
+
+// PinTo returns the Pin for a memory node, which 0, main memory, is for any worker,
+// and others for workers that use it.
+func PinTo(node int) Pin {
+	if node < 0 || node >= int(PinHome)-1 {
+		return ^Pin(0) // no such node
+	}
+	return Pin(1 + node)
+}
+
+// PinHome is the Pin to main memory for kernels that take elements at any distance from each other: where the data lives there,
+// they get that memory itself, with its strides, even if neighbours along the last index lie apart.
+const PinHome = ^Pin(0) - 1
+
+// On returns op with its data pinned to a memory node, as PinTo says.
+func (op Operand) On(node int) Operand {
+	op.Pin = PinTo(node)
+	return op
+}
+
+// Node returns the node; false: none was named.
+func (p Pin) Node() (node int, ok bool) {
+	if p == PinHome {
+		return 0, true
+	}
+	return int(p) - 1, p != 0
+}
+
+// Main reports whether p is main memory.
+func (p Pin) Main() bool { return p == Pin(1) || p == PinHome }
+
+// how is how a buffer of the operand relates to the main instance.
+func (op *Operand) how() layout {
+	if op.Pin == PinHome {
+		return inPlace
+	}
+	return op.Handle.how
+}
+
 // Why tells why data has no value.
 type Why uint8
 
@@ -130,6 +172,15 @@ const (
 	inPlace layout = iota // strides of the main instance express it
 	packed                // it needs an instance of its own
 )
+
+// choose finds out whether the main instance can express h: the last index of a buffer has neighbours side by side.
+func (h *Handle) choose() {
+	d := h.d
+	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride.at(h.axes.at(r-1)) != 1 {
+		h.how = packed
+		d.setState(statePacked)
+	}
+}
 
 // death says how a handle ended.
 type death struct {
@@ -306,7 +357,9 @@ func (h *Handle) Strides() (step [iface.MaxRank]int) {
 }
 
 // Home reports whether the data lives in memory that the program supplied, in main memory or on a device.
-func (h *Handle) Home() bool { return h.d.home || h.d.deviceHome != nil && h.d.deviceHome.given }
+func (h *Handle) Home() bool {
+	return h.d.home && h.d.block == nil || h.d.deviceHome != nil && h.d.deviceHome.given
+}
 
 // Reduction returns the reduction of the data, or nil.
 func (h *Handle) Reduction() *Reduction {

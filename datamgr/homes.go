@@ -12,7 +12,7 @@ import (
 )
 
 // Extent is the memory that data of the program takes: runs of adjacent bytes, at equal
-// distances along each index but the last.
+// distances along each index.
 type Extent struct {
 	First, End uintptr // the address of the first byte, and that behind the last one
 	run        uintptr // bytes that lie side by side
@@ -31,10 +31,7 @@ func extentOf(p unsafe.Pointer, d *iface.Desc, stride *[iface.MaxRank]int) Exten
 	size := d.Elem.Size()
 	e := Extent{First: uintptr(p), run: size}
 	last := int(d.Rank) - 1
-	if last >= 0 {
-		e.run = uintptr(d.Dim[last]) * size
-	}
-	for last--; last >= 0 && uintptr(stride[last])*size == e.run; last-- { // lines without gaps
+	for ; last >= 0 && uintptr(stride[last])*size == e.run; last-- { // elements, and then lines, without gaps
 		e.run *= uintptr(d.Dim[last])
 	}
 	e.End = e.First + e.run

@@ -67,6 +67,9 @@ func TestHomes(t *testing.T) {
 			s.Kind = iface.Variable
 		case 1:
 			s.Kind, s.Dims = iface.Vector, []int{r.IntN(12)}
+			if r.IntN(2) == 0 {
+				s.Step = []int{1 + r.IntN(6)}
+			}
 		case 2:
 			s.Kind, s.Dims = iface.Matrix, []int{1 + r.IntN(4), 1 + r.IntN(4)}
 			s.LD = []int{0, 4, 8, 11}[r.IntN(4)]

@@ -49,10 +49,10 @@ func (h *Handle) rows() uint8 {
 	return 0
 }
 
-// fitsWith reports whether one piece of memory can express h and o, which share
+// fitsWith reports whether one piece of memory can express op and o, which share
 // elements: both are in place, or packed along the same axis.
-func (h *Handle) fitsWith(o *Handle) bool {
-	return h.how == o.how && (h.how == inPlace || h.rows() == o.rows())
+func (op *Operand) fitsWith(o *Operand) bool {
+	return op.how() == o.how() && (op.how() == inPlace || op.Handle.rows() == o.Handle.rows())
 }
 
 // findLocked returns the smallest instance on n that holds box and has rows side by

@@ -318,7 +318,7 @@ func sharing(ops []Operand) Problem {
 	none := Problem{Other: -1}
 	special := false
 	for i := range ops {
-		special = special || ops[i].Mode == modeRedux || ops[i].Handle.how != inPlace
+		special = special || ops[i].Mode == modeRedux || ops[i].how() != inPlace
 	}
 	if !special {
 		return none
@@ -333,7 +333,7 @@ func sharing(ops []Operand) Problem {
 			if a.Mode == modeRedux || b.Mode == modeRedux {
 				return Problem{Kind: ReduxShared, Operand: i, Other: k}
 			}
-			if !a.Handle.fitsWith(b.Handle) && (a.Mode != modeR || b.Mode != modeR) {
+			if !a.fitsWith(b) && (a.Mode != modeR || b.Mode != modeR) {
 				return Problem{Kind: noSharing, Operand: i, Other: k}
 			}
 		}

@@ -196,7 +196,7 @@ func (p *Placement) chooseLocked(node int, d *Datum, ops []Operand) error {
 again:
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d != d || op.Handle.how == inPlace || !op.placed() || !op.inMain(node) {
+		if op.Handle.d != d || op.how() == inPlace || !op.placed() || !op.inMain(node) {
 			continue
 		}
 		box := groupBox(ops, i)
@@ -230,7 +230,7 @@ func groupBox(ops []Operand, i int) Box {
 		again = false
 		for k := range ops {
 			o := &ops[k]
-			if o.Handle.d != d || o.Handle.how == inPlace || o.Mode == modeScratch || o.Mode == modeRedux ||
+			if o.Handle.d != d || o.how() == inPlace || o.Mode == modeScratch || o.Mode == modeRedux ||
 				!o.Handle.box.touches(&box) || !writes && o.Mode == modeR {
 				continue
 			}
@@ -818,30 +818,13 @@ func (d *Datum) releaseBoxes(boxes []Box) {
 
 // Operands that stay on a memory node of their own.
 
-// Pin is the memory node where an operand stays while the task runs, wherever that
-// is; the zero value is the node of the worker.
-type Pin uint8
-
-// PinTo returns the Pin for a memory node, which 0, main memory, is for any worker,
-// and others for workers that use it.
-func PinTo(node int) Pin {
-	if node < 0 || node >= maxLayers {
-		return ^Pin(0) // no such node
-	}
-	return Pin(1 + node)
-}
-
-// On returns op with its data pinned to a memory node, as PinTo says.
-func (op Operand) On(node int) Operand {
-	op.Pin = PinTo(node)
-	return op
-}
-
-// Node returns the node; false: none was named.
-func (p Pin) Node() (node int, ok bool) { return int(p) - 1, p != 0 }
-
 // stays reports whether the operand is in main memory wherever the task runs.
-func (op *Operand) stays() bool { return op.Pin == Pin(1) || op.Handle.kind == iface.Object }
+func (op *Operand) stays() bool {
+	return op.Pin.Main() || op.Handle.kind == iface.Object
+}
+
+// inMainMemory reports whether the operand lies in place in main memory and stays there.
+func (op *Operand) inMainMemory() bool { return op.how() == inPlace && !op.Handle.d.spills() }
 
 // node is where a task on the given node has the operand.
 func (op *Operand) node(task int) int {

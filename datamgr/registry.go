@@ -103,9 +103,12 @@ type Spec struct {
 	// content, which tasks may change (TaskContext.Resize of package engine). Memory, Home
 	// included, is that of the capacity, and so are Handle.Desc and views. There is no reduction.
 	Capacity []int
-	LD       int            // distance between rows (lines along the last index) in main memory, in elements; 0: their length
-	Step     []int          // distance between neighbours along each index but the last in main memory, in elements; nil: as LD says
-	Home     unsafe.Pointer // element 0 of memory of that size, which stays the caller's; nil: none
+	LD       int // distance between rows (lines along the last index) in main memory, in elements; 0: their length
+	// Step is the distance between neighbours along each index in main memory, in elements; nil: as LD says. That along the last
+	// index may be left out, and is 1 then. If it is not, such as for a field of an array of structs, the data has a Home in main memory, and no
+	// capacity; kernels get a copy whose lines are contiguous, unless the operand is pinned to its home: see PinHome.
+	Step []int
+	Home unsafe.Pointer // element 0 of memory of that size, which stays the caller's; nil: none
 	// Node is the memory node where the data lives, 0 being main memory: Home is memory there, such as
 	// Memory.Alloc of its device returns. The value stays there until a task uses it elsewhere, and
 	// comes back when the data is unregistered. Without Home the registry allocates
@@ -135,6 +138,71 @@ type Spec struct {
 	// Layout says where the arrays lie; only data of kind Arrays has it, with elements of type U8. It must not change.
 	Layout *Layout
 	Site   *Site // where the program does it, for messages; may be nil
+
+	block   *block // that Home lies in, or nil: Home is the program's
+	noValue bool   // Home has no value
+}
+
+// RegisterFields declares vectors of one length, 1 or more, that lie as the fields of structs do, in one piece of main memory, which is not bounded:
+// element i of field k is offsets[k] + i*size bytes from its beginning, and sizes are multiples of those of the elements. fills
+// write the values of fields; a nil one gives none. When one fails nothing stays registered.
+func (g *Registry) RegisterFields(specs []Spec, offsets []uintptr, size uintptr, fills []func(*iface.Buffer) error) (hs []*Handle, err error) {
+	n := int64(specs[0].Dims[0])
+	if n > math.MaxInt64/int64(size) {
+		return nil, fmt.Errorf("datamgr: %d structs of %d bytes have more bytes than can be addressed", n, size)
+	}
+	p, err := g.mem.Alloc(n * int64(size))
+	if err != nil {
+		return nil, err
+	}
+	b := &block{mem: g.mem, ptr: p, bytes: n * int64(size)}
+	b.users.Add(1)
+	done := false
+	defer func() {
+		if !done {
+			for _, h := range hs {
+				g.Discard(h)
+			}
+			hs = nil
+		}
+		b.release()
+	}()
+	for k := range specs {
+		s := specs[k]
+		s.Home, s.Step, s.block, s.noValue = unsafe.Add(p, offsets[k]), []int{int(size / s.Elem.Size())}, b, fills[k] == nil
+		h, err := g.Register(&s)
+		if err != nil {
+			return hs, err
+		}
+		hs = append(hs, h)
+		if fills[k] == nil {
+			continue
+		}
+		if err := h.d.fillAlong(fills[k]); err != nil {
+			return hs, err
+		}
+	}
+	done = true
+	return hs, nil
+}
+
+// fillAlong gives d, which is new, a value: fill gets memory without gaps.
+func (d *Datum) fillAlong(fill func(*iface.Buffer) error) error {
+	h := managed(d.whole)
+	p, err := h.newMemory()
+	if err != nil {
+		return err
+	}
+	defer h.freeMemory(p)
+	var own, main iface.Buffer
+	h.Own(p, &own)
+	given := own
+	if err := fill(&given); err != nil {
+		return err
+	}
+	h.Fill(&main)
+	copyBuffer(&main, &own)
+	return nil
 }
 
 // Extent returns how many elements of Home the data takes, from the first to the last.
@@ -149,9 +217,9 @@ func (s *Spec) Extent() (int, error) {
 	for k := int(d.Rank) - 1; k >= 0; k-- {
 		step := row
 		switch {
-		case k == int(d.Rank)-1:
-		case s.Step != nil:
+		case k < len(s.Step):
 			step = s.Step[k]
+		case k == int(d.Rank)-1:
 		case k == int(d.Rank)-2 && s.LD != 0:
 			step = s.LD
 		}
@@ -175,7 +243,10 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err := g.checkHome(s); err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
+	if s.block != nil {
+		s.block.users.Add(1)
+	}
+	d := &Datum{reg: g, block: s.block, void: s.Kind == iface.Void, noCache: s.NoCache, object: newObject(s.Object), layout: s.Layout}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	stride := s.strides(&desc)
 	given := stride
@@ -208,7 +279,9 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	case s.Home != nil || desc.Len() == 0:
 		d.home = s.Home != nil
 		d.main.Store(&instance{d: d, node: g.nodes[0], box: d.box, ptr: s.Home, stride: d.stride})
-		f.init = true
+		if f.init = !s.noValue; s.noValue {
+			f.why = NeverWritten
+		}
 	default:
 		d.state.Store(uint32(stateLazy))
 		f.why = NeverWritten
@@ -216,8 +289,9 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 && (d.object == nil || d.spills()) {
 		d.setState(stateNodes)
 	}
+	h.choose()
 	var at *home
-	if e := extentOf(s.Home, &desc, &given); e.End > e.First {
+	if e := extentOf(s.Home, &desc, &given); e.End > e.First && s.block == nil {
 		at = &home{d: d, readOnly: s.ReadOnly, node: s.Node, extent: e, end: e.End}
 	}
 	if s.Node > 0 && desc.Len() > 0 {
@@ -280,6 +354,14 @@ func (g *Registry) Lookup(p unsafe.Pointer) *Handle {
 		return d.whole
 	}
 	return nil
+}
+
+// Discard undoes Register. Nothing has used h.
+func (g *Registry) Discard(h *Handle) {
+	sub := g.Lock()
+	sub.End(h, nil)
+	sub.Unlock()
+	h.d.free()
 }
 
 // RegisterValued declares a datum without a home that counts as having a value, and takes
@@ -472,7 +554,7 @@ func (s *Spec) steps(d *iface.Desc, limit int) error {
 	switch {
 	case s.LD == 0 && step == nil:
 		return nil
-	case rank < 2:
+	case rank < 2 && (rank == 0 || len(step) != rank):
 		return fail("a %v has no distance between rows", s.Kind)
 	case step == nil:
 		step = make([]int, rank-1)
@@ -486,10 +568,19 @@ func (s *Spec) steps(d *iface.Desc, limit int) error {
 				at *= max(1, d.Dim[k])
 			}
 		}
-	case len(step) != rank-1:
+	case len(step) != rank-1 && len(step) != rank:
 		return fail("%v has %d distances between neighbours, and got %d", s.Kind, rank-1, len(step))
 	}
 	least, what := d.Dim[rank-1], "rows"
+	if len(step) == rank && step[rank-1] != 1 {
+		switch n := step[rank-1]; {
+		case n < 1:
+			return fail("neighbours of a %v cannot lie %d elements apart", s.Kind, n)
+		case least > 0 && n > limit/least:
+			return fail("%d elements %d apart have more bytes than can be addressed", least, n)
+		}
+		least = max(0, least-1)*step[rank-1] + 1
+	}
 	for k := rank - 2; k >= 0; k-- {
 		if k < rank-2 {
 			what = "planes"

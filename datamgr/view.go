@@ -328,16 +328,13 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 }
 
 // place computes where h lies in the main instance, and whether that can
-// express it: the last index of a buffer has neighbours side by side.
+// express it.
 func (h *Handle) place() {
 	d := h.d
 	for k := range int(d.rank) {
 		h.off += h.box.from(k) * d.stride.at(k) * int(d.elem.Size())
 	}
-	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride.at(h.axes.at(r-1)) != 1 {
-		h.how = packed
-		d.setState(statePacked)
-	}
+	h.choose()
 }
 
 // EndView ends v: its parts and the views of its parts are dead, for tasks

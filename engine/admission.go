@@ -75,7 +75,7 @@ func (j *Job) checkOperand(s *TaskSpec, i int) error {
 				Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
 		}
 	}
-	if int(op.Pin) > j.rt.nodes {
+	if int(op.Pin) > j.rt.nodes && op.Pin != datamgr.PinHome {
 		return j.rt.checkNode(int(op.Pin) - 1)
 	}
 	if op.Mode.Writes() && op.Handle.ReadOnly() {

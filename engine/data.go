@@ -246,7 +246,9 @@ func (n Name) dataOption(o *dataOptions) { o.spec.Name = string(n) }
 
 // Stride says how far apart neighbours lie in memory of the program: the starts of two
 // rows of a matrix; of a block, the starts of two planes and of two rows, elements each.
-// There is one number for each index but the last.
+// There is one number for each index but the last, along which elements lie side by side. A number for the last index, too, says
+// how far apart they lie: kernels then get a copy of what they use, side by side, and the program finds the last values in its memory once the
+// data is unregistered.
 func Stride(steps ...int) DataOption {
 	return dataOptionFunc(func(o *dataOptions) { o.spec.Step = steps })
 }

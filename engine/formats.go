@@ -53,7 +53,7 @@ func formatsOf(h *datamgr.Handle) *formats {
 
 // layout returns the layout in which w has operand i of a task of c.
 func (fs *formats) layout(w *worker, c *Codelet, i int, op *Operand) int {
-	if c == nil || op.Pin == datamgr.PinTo(0) || w.node == 0 || !slices.Contains(c.Formats, i) {
+	if c == nil || op.Pin.Main() || w.node == 0 || !slices.Contains(c.Formats, i) {
 		return 0
 	}
 	return fs.kinds[w.kind]

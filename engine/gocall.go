@@ -356,6 +356,8 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 		*(*matArg)(p) = matArg{}.load(c, i)
 	case classBuffer:
 		*(*bufferArg)(p) = bufferArg{}.load(c, i)
+	case classStructs:
+		*(*sliceArg)(p), _ = structsAt(c, q.fields, int(i))
 	case classArrays:
 		storeArrays(managed(c.t.operands()[i].Handle).Layout(), c.Buffer(int(i)).Ptr, p)
 	case classScalar:
@@ -391,6 +393,23 @@ func (q *goParam) store(c *TaskContext, p unsafe.Pointer, i uint8) {
 			*(*int)(p) = int(c.Arg(int(i)).Int())
 		}
 	}
+}
+
+// structsAt returns the slice whose fields are the operands from i on. It has no memory if they lie elsewhere.
+func structsAt(c *TaskContext, fields []iface.Field, i int) (s sliceArg, ok bool) {
+	first := c.Buffer(i)
+	n := first.Dim[0]
+	if n == 0 {
+		return s, true
+	}
+	base := unsafe.Add(first.Ptr, -int(fields[0].Offset))
+	for k, f := range fields {
+		b := c.Buffer(i + k)
+		if b.Dim[0] != n || b.Ptr != unsafe.Add(base, f.Offset) || n > 1 && b.Stride[0] != f.Step {
+			return s, false
+		}
+	}
+	return sliceArg{base, n, n}, true
 }
 
 // storeArrays stores slices of the arrays at p in the fields of the struct at v.

@@ -36,15 +36,20 @@ const (
 	classBuffer
 	classScalar
 	classArrays
+	classStructs
 )
 
 // goParam is a parameter of a goFunc.
 type goParam struct {
 	FuncParam
 	class  class
-	kind   reflect.Kind // of a scalar
-	object reflect.Type // of an object: the type of its value
+	kind   reflect.Kind  // of a scalar
+	object reflect.Type  // of an object: the type of its value; of a slice of structs: that of a struct
+	fields []iface.Field // of a slice of structs, which takes an operand for each
 }
+
+// operands is how many operands a parameter for data takes.
+func (p *goParam) operands() int { return max(1, len(p.fields)) }
 
 var (
 	typeContext     = reflect.TypeFor[context.Context]()
@@ -59,12 +64,12 @@ type kernelData interface {
 }
 
 func (m Mat[T]) param() (goParam, reflect.Type) {
-	return goParam{FuncParam{Kinds: Kinds(iface.Matrix), Elem: iface.ElemOf[T]()}, classMat, 0, nil}, reflect.TypeFor[Mat[T]]()
+	return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Matrix), Elem: iface.ElemOf[T]()}, class: classMat}, reflect.TypeFor[Mat[T]]()
 }
 
 func (b Buffer[T]) param() (goParam, reflect.Type) {
 	all := Kinds(denseKinds...)
-	return goParam{FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, classBuffer, 0, nil}, reflect.TypeFor[Buffer[T]]()
+	return goParam{FuncParam: FuncParam{Kinds: all, Elem: iface.ElemOf[T]()}, class: classBuffer}, reflect.TypeFor[Buffer[T]]()
 }
 
 // isObject reports whether a kernel's *T, with T being t, is a Value: numbers are elements of data, and handles
@@ -93,12 +98,24 @@ func isArrays(t reflect.Type) bool {
 	return true
 }
 
+// structParam describes a parameter of type []T, with T being t; false: t is no struct with fields.
+func structParam(t reflect.Type) (goParam, bool) {
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[kernelData]()) || t.Implements(reflect.TypeFor[Data]()) {
+		return goParam{}, false
+	}
+	fields, err := iface.FieldsOf(t)
+	if err != nil {
+		return goParam{}, false
+	}
+	return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Vector), Elem: fields[0].Elem}, class: classStructs, object: t, fields: fields}, true
+}
+
 // paramOf returns what a parameter of type t takes; false: no kernel has such a one.
 func paramOf(t reflect.Type) (goParam, bool) {
 	k := t.Kind()
 	elem := func() iface.Elem { return iface.ElemOfType(t.Elem()) }
 	scalar := func(s iface.ScalarKind, e iface.Elem) (goParam, bool) {
-		return goParam{FuncParam{Elem: e, Scalar: s}, classScalar, k, nil}, true
+		return goParam{FuncParam: FuncParam{Elem: e, Scalar: s}, class: classScalar, kind: k}, true
 	}
 	switch {
 	case t == typeContext:
@@ -106,18 +123,20 @@ func paramOf(t reflect.Type) (goParam, bool) {
 	case t == typeTaskContext:
 		return goParam{class: classPointer}, true
 	case k == reflect.Slice && elem() != iface.NoElem:
-		return goParam{FuncParam{Kinds: Kinds(iface.Vector), Elem: elem()}, classSlice, 0, nil}, true
+		return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Vector), Elem: elem()}, class: classSlice}, true
+	case k == reflect.Slice:
+		return structParam(t.Elem())
 	case k == reflect.Pointer && elem() != iface.NoElem:
-		return goParam{FuncParam{Kinds: Kinds(iface.Variable), Elem: elem()}, classPointer, 0, nil}, true
+		return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Variable), Elem: elem()}, class: classPointer}, true
 	case k == reflect.Pointer && isObject(t.Elem()):
-		return goParam{FuncParam{Kinds: Kinds(iface.Object)}, classPointer, 0, t.Elem()}, true
+		return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Object)}, class: classPointer, object: t.Elem()}, true
 	case k == reflect.Struct:
 		if d, ok := reflect.Zero(t).Interface().(kernelData); ok {
 			p, is := d.param()
 			return p, is == t
 		}
 		if isArrays(t) {
-			return goParam{FuncParam{Kinds: Kinds(iface.Arrays), Elem: iface.U8}, classArrays, 0, t}, true
+			return goParam{FuncParam: FuncParam{Kinds: Kinds(iface.Arrays), Elem: iface.U8}, class: classArrays, object: t}, true
 		}
 	case k == reflect.Bool:
 		return scalar(iface.BoolScalar, iface.NoElem)
@@ -155,17 +174,18 @@ func FuncParamOf(t reflect.Type) (p FuncParam, ok bool) {
 // goFunc is a Go function, or all functions of a type that are the same code, as a
 // kernel.
 type goFunc struct {
-	name   string
-	typ    reflect.Type
-	params []goParam
-	first  int    // parameters that get nothing of the task: 0 or 1
-	raw    bool   // its only parameter is the *TaskContext: it takes whatever it is given
-	data   uint64 // bit i: argument i of Go, options apart, is data
-	end    uint64 // the bit behind those of the arguments
-	wide   uint64 // bit i: it is a uint64
-	call   caller
-	at     [maxParams]uint8
-	types  *Types // what a codelet of f declares; nil if it is raw
+	name    string
+	typ     reflect.Type
+	params  []goParam
+	first   int    // parameters that get nothing of the task: 0 or 1
+	structs bool   // it takes slices of structs
+	raw     bool   // its only parameter is the *TaskContext: it takes whatever it is given
+	data    uint64 // bit i: argument i of Go, options apart, is data
+	end     uint64 // the bit behind those of the arguments
+	wide    uint64 // bit i: it is a uint64
+	call    caller
+	at      [maxParams]uint8
+	types   *Types // what a codelet of f declares; nil if it is raw
 }
 
 // newGoFunc takes a function type apart; name is what the function is called.
@@ -195,7 +215,10 @@ func newGoFunc(name string, t reflect.Type) (*goFunc, error) {
 		case p.Kinds != 0:
 			f.data |= 1 << (i - f.first)
 			f.at[i] = uint8(ops)
-			ops++
+			f.structs = f.structs || p.class == classStructs
+			if ops += p.operands(); ops > maxParams {
+				return fail("its parameters take more than %d operands, one for each field of structs", maxParams)
+			}
 		default:
 			if p.Elem == iface.U64 {
 				f.wide |= 1 << (i - f.first)
@@ -216,6 +239,11 @@ func newGoFunc(name string, t reflect.Type) (*goFunc, error) {
 func paramHelp(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Pointer:
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+			if _, err := iface.FieldsOf(t.Elem()); err != nil {
+				return err.Error()
+			}
+		}
 		if k := t.Elem().Kind(); k == reflect.Int || k == reflect.Uint {
 			return fmt.Sprintf("elements of data have a size: use %v64", t.Elem())
 		}
@@ -296,6 +324,10 @@ func (f *goFunc) declare() *Types {
 	ts := &Types{}
 	for _, p := range f.params[f.first:] {
 		switch {
+		case p.class == classStructs:
+			for _, field := range p.fields {
+				ts.Operands = append(ts.Operands, OperandType{Kinds: p.Kinds, Elem: field.Elem})
+			}
 		case p.Kinds != 0:
 			ts.Operands = append(ts.Operands, OperandType{Kinds: p.Kinds, Elem: p.Elem, Object: p.object})
 		case p.Elem != iface.NoElem:
@@ -320,6 +352,11 @@ func (f *goFunc) run(c *TaskContext, fn unsafe.Pointer) error {
 			return err
 		}
 	}
+	if f.structs {
+		if err := f.checkStructs(c); err != nil {
+			return err
+		}
+	}
 	return f.call(c, fn, &f.at)
 }
 
@@ -333,8 +370,17 @@ func (f *goFunc) check(c *TaskContext) error {
 			}
 			continue
 		}
-		if at >= c.NumBuffers() {
+		if at+p.operands() > c.NumBuffers() {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run without operand %d", f.name, f.typ, at)}
+		}
+		if p.class == classStructs { // checkStructs looks at the rest
+			for k, field := range p.fields {
+				if b := c.Buffer(at + k); b.Elem != field.Elem || b.Kind != iface.Vector {
+					return &TypeError{Codelet: c.Codelet(), Operand: at + k, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run with a %s as operand %d, and takes the field %s of %v; let the codelet have the Types of Func",
+						f.name, f.typ, typeText(b.Kind, b.Elem), at+k, field.Name, p.object)}
+				}
+			}
+			continue
 		}
 		b := c.Buffer(at)
 		if p.object != nil && p.Kinds.Has(b.Kind) && objectType(c.t.operands()[at].Handle) == p.object {
@@ -342,6 +388,22 @@ func (f *goFunc) check(c *TaskContext) error {
 		}
 		if b.Elem != p.Elem || !p.Kinds.Has(b.Kind) || p.object != nil {
 			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf("%s, of type %v, is run with a %s as operand %d, and takes a %s; let the codelet have the Types of Func", f.name, f.typ, typeText(b.Kind, b.Elem), at, p.handles())}
+		}
+	}
+	return nil
+}
+
+// checkStructs reports an operand of f that is no slice of structs.
+func (f *goFunc) checkStructs(c *TaskContext) error {
+	for i := f.first; i < len(f.params); i++ {
+		p, at := &f.params[i], int(f.at[i])
+		if p.class != classStructs {
+			continue
+		}
+		if _, ok := structsAt(c, p.fields, at); !ok {
+			return &TypeError{Codelet: c.Codelet(), Operand: at, Arg: -1, Message: fmt.Sprintf(
+				"%s, of type %v, takes operands %d to %d as a slice of structs in memory, and they are other data; give Job.Go the RW() of a Structs[%v]",
+				f.name, f.typ, at, at+len(p.fields)-1, p.object)}
 		}
 	}
 	return nil
@@ -375,7 +437,7 @@ func isFunc(fn any) error {
 
 // Func makes a codelet of Go functions, which are its implementations for the CPU and
 // have parameters of the same types. Their parameters, in order, are the arguments of a
-// task: []T is a vector, *T a variable or a Value[T], Mat[T] a matrix, Buffer[T] data with elements, a struct of slices Arrays of it;
+// task: []T is a vector, *T a variable or a Value[T], Mat[T] a matrix, Buffer[T] data with elements, a struct of slices Arrays of it, a slice of structs Structs;
 // numbers, bools and strings are scalar arguments. A context.Context or *TaskContext may
 // come first, and an error may be returned. A function whose only parameter is a
 // *TaskContext accepts any arguments.
@@ -554,6 +616,9 @@ var denseKinds = []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Ten
 // handles lists the types of handles that p takes: "Vector[float64]".
 func (p *goParam) handles() string {
 	if p.object != nil {
+		if p.class == classStructs {
+			return fmt.Sprintf("Structs[%v]", p.object)
+		}
 		if p.class == classArrays {
 			return goTypeText(iface.Arrays, p.object)
 		}
@@ -574,6 +639,9 @@ func (p *goParam) handles() string {
 // help says what to do about data of kind k with elements of type e for p, which has the
 // type t in Go.
 func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
+	if p.class == classStructs {
+		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass the RW() of such data, or make the parameter []%v", t, p.handles(), e.GoType())
+	}
 	if k == iface.Object || k == iface.Arrays {
 		return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter *T for a Value[T], T for Arrays[T]", t, p.handles())
 	}

@@ -66,7 +66,7 @@ type (
 // the order of its parameters: data with its access mode, R(x) or RW(y), and numbers,
 // bools and strings as they are. A vector arrives as []T, a variable as *T, a matrix as
 // Mat[T], and all of them as Buffer[T] where the parameter is that; a Value[T] arrives as *T,
-// and Arrays[T] as T. An int is fine for a
+// and Arrays[T] as T; the R(), W() or RW() of a Structs[T] arrive as []T. An int is fine for a
 // float64, as is any number for a parameter whose type can hold it. A context.Context or
 // a *TaskContext may be the function's first parameter, for which nothing is given; a
 // function with no other parameter than the *TaskContext is given anything. An error that
@@ -295,6 +295,11 @@ func collect(args []any) (ops []Operand, scalars []iface.Scalar, g givenArgs, o 
 			ops = append(ops, a)
 			g.data |= bit
 			g.n++
+		case StructsOperand:
+			ops = a.operands(ops)
+			g.unknown = g.unknown || len(a.data) == 0
+			g.data |= bit
+			g.n++
 		case Name:
 			option().spec.Name = string(a)
 		case Priority:
@@ -377,7 +382,12 @@ func wrongType(err error) bool {
 	return false
 }
 
-var typeData = reflect.TypeFor[Data]()
+var (
+	typeData    = reflect.TypeFor[Data]()
+	typeStructs = reflect.TypeFor[interface {
+		operand(m iface.AccessMode) StructsOperand
+	}]()
+)
 
 // mistake returns the first mistake in the arguments of Go, or nil if it finds none.
 // collect made ops and scalars from args.
@@ -406,6 +416,21 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 			e.Message = fmt.Sprintf("argument %d of %s ", n, c.Name) + fmt.Sprintf(format, args...)
 			return e
 		}
+		if s, ok := a.(StructsOperand); ok {
+			e.Operand, e.Handle = op, nil
+			op += len(s.data)
+			switch {
+			case len(s.data) == 0:
+				return fail("is no data: Structs that were never registered")
+			case p == nil:
+			case p.Kinds == 0:
+				return fail("is data, and the parameter is of type %v: pass a value", c.fn.typ.In(n-1+c.fn.first))
+			case p.class != classStructs || p.object != s.of:
+				return fail("is a Structs[%v], and the parameter, of type %v, takes a %s: make the parameter []%v, or pass a field, engine.R(x.Field(name))",
+					s.of, c.fn.typ.In(n-1+c.fn.first), p.handles(), s.of)
+			}
+			continue
+		}
 		if _, ok := a.(Operand); ok {
 			h := ops[op].Handle
 			op++
@@ -431,10 +456,15 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 		switch {
 		case t == nil:
 			return fail("is nil; a task takes data, as by engine.R(x), numbers, bools and strings")
+		case t.Implements(typeStructs):
+			return fail("is data, of type %v, without its access mode: write x.R(), x.W() or x.RW()", t)
 		case t.Implements(typeData):
 			return fail("is data, of type %v, without its access mode: write engine.R(x), engine.W(x), engine.RW(x) or another mode", t)
 		case !isScalar(t):
 			if d, ok := paramOf(t); ok && d.Kinds != 0 && (d.object == nil || p != nil && p.object == d.object) {
+				if d.class == classStructs {
+					return fail("is memory, of type %v, that is not registered: register it once, as by engine.NewStructs(rt, s), and pass it with its mode, x.RW()", t)
+				}
 				if d.object != nil {
 					return fail("is a pointer, of type %v, to a value that is not registered: register the value once, as by engine.NewValue(rt, v), and pass the handle with its mode, engine.RW(x)", t)
 				}
@@ -468,7 +498,10 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 	if n < len(params) {
 		p := &params[n]
 		e.Message += fmt.Sprintf(": the next is for the parameter of type %v", c.fn.typ.In(n+c.fn.first))
-		if p.Kinds != 0 {
+		switch {
+		case p.class == classStructs:
+			e.Message += fmt.Sprintf(", a %s with its mode, such as x.R()", p.handles())
+		case p.Kinds != 0:
 			e.Message += fmt.Sprintf(", a %s with its mode, such as engine.R(x)", p.handles())
 		}
 	}

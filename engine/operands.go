@@ -13,7 +13,7 @@ import (
 
 // nodeFor is where a task on the worker has an operand.
 func (w *worker) nodeFor(op *Operand) int {
-	if op.Pin == datamgr.PinTo(0) || isObjectHandle(op.Handle) {
+	if op.Pin.Main() || isObjectHandle(op.Handle) {
 		return 0
 	}
 	return w.node
@@ -329,23 +329,9 @@ func poison(b *iface.Buffer) {
 
 // fill sets every byte of b's elements.
 func fill(b *iface.Buffer, v byte) {
-	if b.Len() == 0 {
-		return
-	}
-	row := 1
-	if b.Rank > 0 {
-		row = b.Dim[b.Rank-1]
-	}
-	bytes := uintptr(row) * b.Elem.Size()
-	for i := range b.Lines() {
-		off := 0
-		for k := int(b.Rank) - 2; k >= 0; k-- {
-			off += i % b.Dim[k] * b.Stride[k]
-			i /= b.Dim[k]
+	eachRun(b, func(_ int, mem []byte) {
+		for i := range mem {
+			mem[i] = v
 		}
-		s := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), bytes)
-		for k := range s {
-			s[k] = v
-		}
-	}
+	})
 }

@@ -379,7 +379,7 @@ func requestOf(h *datamgr.Handle, level fetchLevel, priority int) *fetchRequest 
 
 // fetched reports whether a task has data for op brought to the node of its worker.
 func fetched(op *Operand) bool {
-	return op.Mode != iface.Redux && op.Mode != iface.Scratch && op.Pin != datamgr.PinTo(0)
+	return op.Mode != iface.Redux && op.Mode != iface.Scratch && !op.Pin.Main()
 }
 
 // pushAhead gives a ready task to the policy, where there are devices. When the policy chooses

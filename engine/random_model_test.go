@@ -253,8 +253,11 @@ func (d *modelDatum) inside(a, b *modelHandle) bool { // a in b
 // packed reports whether strides cannot express h in place.
 func (d *modelDatum) packed(h *modelHandle) bool {
 	n := len(h.axes)
-	if n == 0 || h.desc.Dim[n-1] <= 1 || h.axes[n-1] == len(d.dims)-1 {
+	if n == 0 || h.desc.Dim[n-1] <= 1 {
 		return false
+	}
+	if h.axes[n-1] == len(d.dims)-1 {
+		return d.strided()
 	}
 	step := d.ld
 	for _, n := range d.dims[h.axes[n-1]+1 : len(d.dims)-1] {
@@ -262,6 +265,9 @@ func (d *modelDatum) packed(h *modelHandle) bool {
 	}
 	return step > 1
 }
+
+// strided reports whether d is a vector in memory of the program whose elements lie apart.
+func (d *modelDatum) strided() bool { return len(d.dims) == 1 && d.ld > 1 }
 
 // fits reports whether one piece of memory can express a and b.
 func (d *modelDatum) fits(a, b *modelHandle) bool {
@@ -551,6 +557,9 @@ func (m *maker) datum() {
 	d.adds = !m.fails && r.IntN(4) == 0
 	d.home = d.adds || r.IntN(3) > 0
 	if len(d.dims) >= 2 && r.IntN(2) == 0 {
+		d.ld += r.IntN(3)
+	}
+	if d.home && len(d.dims) == 1 && m.seed%3 == 0 {
 		d.ld += r.IntN(3)
 	}
 	d.initOnly = !d.adds && r.IntN(8) == 0

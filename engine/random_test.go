@@ -378,6 +378,9 @@ func (e *execution) register(i int) {
 	if len(d.dims) >= 2 {
 		s.LD = d.ld
 	}
+	if d.strided() {
+		s.Step = []int{d.ld}
+	}
 	if d.home {
 		home := make([]int64, len(d.val)/cols*d.ld)
 		for k := range d.val {
@@ -387,7 +390,7 @@ func (e *execution) register(i int) {
 	}
 	var h *datamgr.Handle
 	var err error
-	if d.home && e.rt.limited && i%3 > 0 { // the runtime's, so that it can be evicted
+	if d.home && e.rt.limited && i%3 > 0 && !d.strided() { // the runtime's, so that it can be evicted
 		e.homes[i], s.Home = nil, nil
 		h, err = e.rt.RegisterFilled(s, func(b *iface.Buffer) error {
 			for k := range d.val {

@@ -431,22 +431,29 @@ func (w *watch) breach(kind BreachKind, i int) Breach {
 
 // ---- elements ----------------------------------------------------------------
 
-// rows calls fn for every row of the operand: the number of its first element,
+// rows calls fn for every run of adjacent elements of the operand: the number of its first element,
 // and its memory.
-func (o *watched) rows(fn func(at int, mem []byte)) {
-	b := &o.buf
-	n := 1 // elements of a row
-	if b.Rank > 0 {
-		n = b.Dim[b.Rank-1]
+func (o *watched) rows(fn func(at int, mem []byte)) { eachRun(&o.buf, fn) }
+
+// eachRun calls fn for the memory of every run of adjacent elements along the last index of b, which are single ones where that has a
+// stride. first is the number of the first element of the run, row by row.
+func eachRun(b *iface.Buffer, fn func(first int, mem []byte)) {
+	if b.Len() == 0 {
+		return
 	}
-	count := b.Len() / n
-	for r := range count {
-		off, rest := 0, r
-		for k := int(b.Rank) - 2; k >= 0; k-- {
+	run, last := 1, int(b.Rank)-1
+	if last >= 0 && (b.Stride[last] == 1 || b.Dim[last] == 1) {
+		run = b.Dim[last]
+		last--
+	}
+	size := int(b.Elem.Size())
+	for first := 0; first < b.Len(); first += run {
+		off, rest := 0, first/run
+		for k := last; k >= 0; k-- {
 			off += rest % b.Dim[k] * b.Stride[k]
 			rest /= b.Dim[k]
 		}
-		fn(r*n, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*o.size)), n*o.size))
+		fn(first, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*size)), run*size))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -67,6 +68,24 @@ print(p)
 	if got, want := fmt.Sprint(ps), "{[1.5 3.5 5.5] [0.5 1.5 2.5] [7 8 100] [false true false]}"; got != want {
 		t.Errorf("after the run: %v, want %v", got, want)
 	}
+	type particle struct {
+		X    float64
+		On   bool
+		note *int
+		ID   int32
+		Vert float32 `spu:"y"`
+	}
+	side := []particle{{1, true, new(int), 7, 0.5}, {2, false, nil, 8, 1.5}, {3, true, nil, 9, 2.5}}
+	note := side[0].note
+	for range 2 {
+		if err := run(lang.Bind("p", lang.Must(lang.StructsOf(side)))); err != nil {
+			t.Fatalf("%+v", err)
+		}
+		if w := []particle{{1.5, false, note, 7, 0.5}, {3.5, true, nil, 8, 1.5}, {5.5, false, nil, 100, 2.5}}; !slices.Equal(side, w) {
+			t.Errorf("after the run: %v, want %v", side, w)
+		}
+		copy(side, []particle{{1, true, note, 7, 0.5}, {2, false, nil, 8, 1.5}, {3, true, nil, 9, 2.5}})
+	}
 	if err := run(lang.BindFile("p", "p.csv")); err != nil {
 		t.Errorf("%+v", err)
 	}
@@ -74,8 +93,12 @@ print(p)
 		v    any
 		want string
 	}{
-		{3, "int is no struct of slices"},
-		{[]struct{ X float64 }{{1}}, "structs side by side"},
+		{3, "int is no slice of structs, and no struct of slices"},
+		{[]struct{ Name string }{{"a"}}, "field Name of struct { Name string } is a string"},
+		{[]struct {
+			X float64
+			Y float64 `spu:"x"`
+		}{}, "have the name \"x\""},
 		{struct{}{}, "has no fields"},
 		{struct{ x []float64 }{}, "field x of struct { x []float64 } is not exported"},
 		{struct{ X float64 }{}, "must be a slice of elements"},

@@ -231,3 +231,57 @@ func DivC64(a, b complex64) complex64 {
 	}
 	return complex((x+float32(y*r))/den, im/den)
 }
+
+// Field is a field of a Go struct, as data that lies in a slice of such structs.
+type Field struct {
+	Name   string
+	Index  int // of the field in the struct, as reflect.Type.Field counts
+	Elem   Elem
+	Offset uintptr // in bytes, from the beginning of the struct
+	Step   int     // distance between the fields of neighbours in the slice, in elements
+}
+
+// FieldsOf returns the exported fields of the struct type t. They have element types. Fields that are not exported, blank ones among
+// them, are left out: no data has them. An error names the field that cannot be data, and says what to do.
+func FieldsOf(t reflect.Type) ([]Field, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%v is no struct", t)
+	}
+	var fields []Field
+	widest := uintptr(1)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		e := ElemOfType(f.Type)
+		if e == NoElem {
+			return nil, fmt.Errorf("field %s of %v is a %v, and fields are numbers of a fixed size or bools: %s", f.Name, t, f.Type, fieldHelp(f.Type))
+		}
+		widest = max(widest, e.Size())
+		fields = append(fields, Field{Name: f.Name, Index: i, Elem: e, Offset: f.Offset, Step: int(t.Size() / e.Size())})
+	}
+	for _, f := range fields {
+		if t.Size()%f.Elem.Size() != 0 {
+			return nil, fmt.Errorf("field %s of %v has %d bytes, and the struct %d, which is no multiple: add a field `_ [%d]byte` at its end",
+				f.Name, t, f.Elem.Size(), t.Size(), widest-t.Size()%widest)
+		}
+	}
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("%v has no exported field, so there is no data in it: write the names of its fields with a capital", t)
+	}
+	return fields, nil
+}
+
+// fieldHelp says what to do about a field of type t, which is no element.
+func fieldHelp(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.Int || k == reflect.Uint:
+		return fmt.Sprintf("use %v64", t)
+	case k == reflect.Struct:
+		return "put its fields into the outer struct"
+	case k == reflect.Array:
+		return "make each of its elements a field"
+	}
+	return "put it into a slice of its own, or write its name in lower case, and tasks leave it alone"
+}

@@ -1,6 +1,6 @@
 package check
 
-// Constructors of vectors of structs, which have an array for each field.
+// Constructors of vectors of structs.
 
 import (
 	"fmt"
@@ -19,13 +19,10 @@ func (c *checker) structLayout(a *syntax.Arg, t *types.Type) {
 		id.SetType(types.TNone)
 	}
 	switch {
-	case ok && id.Name == "soa":
-	case ok && id.Name == "aos":
-		d := c.err("E0705", a.Value, "structs lie field by field, `soa`: tasks then read whole lines of memory of what they use")
-		d.Help = append(d.Help, "leave `layout` out, or write `layout = soa`")
+	case ok && (id.Name == "soa" || id.Name == "aos"):
 	default:
 		d := c.err("E0705", a.Value, "`layout` says how structs lie in memory, and this is no such word")
-		d.Help = append(d.Help, "write `layout = soa`: an array for each field")
+		d.Help = append(d.Help, "write `layout = soa`, an array for each field, or `layout = aos`, struct beside struct")
 	}
 }
 

@@ -288,6 +288,7 @@ type FieldBinding struct {
 	Name string // as in the script, in upper or lower case
 	Elem iface.Elem
 	Home unsafe.Pointer
+	Step []int // distance between neighbours, in elements; nil: they lie side by side
 }
 
 // NamedBinding is a Binding for an extern name.
@@ -537,17 +538,22 @@ func (m *Machine) registerOne(name string, spec engine.DataSpec, leading int, fi
 	m.countData(&spec, leading, at)
 	h, err := m.registerData(spec, fill)
 	if err != nil {
-		var r *raised
-		if errors.As(err, &r) {
-			panic(r)
-		}
-		if errors.Is(err, engine.ErrClosed) {
-			m.raiseEngine(err, at, nil)
-		}
-		m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
+		m.notRegistered(name, err, at)
 	}
 	m.events.registered(h)
 	return h
+}
+
+// notRegistered ends the run because data for name could not be registered.
+func (m *Machine) notRegistered(name string, err error, at position) {
+	var r *raised
+	if errors.As(err, &r) {
+		panic(r)
+	}
+	if errors.Is(err, engine.ErrClosed) {
+		m.raiseEngine(err, at, nil)
+	}
+	m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
 }
 
 func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error) (*datamgr.Handle, error) {
@@ -830,7 +836,7 @@ func (m *Machine) bindStructs(o *types.Object, b *Binding, at position) *Handle 
 		case b.NoMemory && b.Kind == iface.Vector:
 		default:
 			f := m.boundField(o, b, a, at)
-			if spec.Home = f.Home; dims[0] > 0 {
+			if spec.Home, spec.Step = f.Home, f.Step; dims[0] > 0 {
 				h, err := m.registerData(spec, nil)
 				if err != nil {
 					m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
@@ -839,7 +845,7 @@ func (m *Machine) bindStructs(o *types.Object, b *Binding, at position) *Handle 
 				arrays = append(arrays, h)
 				continue
 			}
-			spec.Home = nil
+			spec.Home, spec.Step = nil, nil
 		}
 		arrays = append(arrays, m.registerOne(spec.Name, spec, 0, fill, at))
 	}
@@ -849,7 +855,7 @@ func (m *Machine) bindStructs(o *types.Object, b *Binding, at position) *Handle 
 // boundField returns the memory of the field a of b, a vector of structs.
 func (m *Machine) boundField(o *types.Object, b *Binding, a iface.SparseArray, at position) FieldBinding {
 	if b.Fields == nil {
-		m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "bind structs by `lang.StructsOf`, with a slice for each field", "`%s` is bound to a %v", o.Name, b.Type())
+		m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "bind structs by `lang.StructsOf`, with a slice of structs, or a slice for each field", "`%s` is bound to a %v", o.Name, b.Type())
 	}
 	var names []string
 	for _, f := range b.Fields {

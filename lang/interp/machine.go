@@ -210,7 +210,7 @@ func (m *Machine) homes() (out []NamedBinding) {
 	all := slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory || b.Data.File != "" })
 	for _, b := range all {
 		for _, f := range b.Data.Fields {
-			out = append(out, NamedBinding{b.Name + "." + f.Name, &Binding{Kind: iface.Vector, Elem: f.Elem, Dims: b.Data.Dims, Home: f.Home, ReadOnly: b.Data.ReadOnly}})
+			out = append(out, NamedBinding{b.Name + "." + f.Name, &Binding{Kind: iface.Vector, Elem: f.Elem, Dims: b.Data.Dims, Home: f.Home, Step: f.Step, ReadOnly: b.Data.ReadOnly}})
 		}
 		if b.Data.Fields == nil {
 			out = append(out, b)

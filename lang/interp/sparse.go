@@ -569,6 +569,11 @@ func (c *compiler) structConstructor(e *syntax.Call) maker {
 			}
 		}
 	}
+	aos := false
+	if x, _ := argument(e, "layout", -1); x != nil {
+		id, ok := unparen(x).(*syntax.Ident)
+		aos = ok && id.Name == "aos"
+	}
 	return func(f *frame, name string) any {
 		m := f.m
 		var dims []int
@@ -596,12 +601,35 @@ func (c *compiler) structConstructor(e *syntax.Call) maker {
 				dims = specs[i].Dims
 			}
 		}
+		if aos {
+			return m.newStructs(t, m.registerFields(specs, fills, at), at)
+		}
 		var arrays []*datamgr.Handle
 		for i := range specs {
 			arrays = append(arrays, m.registerOne(specs[i].Name, specs[i], 0, fills[i], at))
 		}
 		return m.newStructs(t, arrays, at)
 	}
+}
+
+// registerFields registers the fields of structs that lie side by side. Their order is that of their declaration, and each is aligned to its size.
+func (m *Machine) registerFields(specs []engine.DataSpec, fills []func(*iface.Buffer) error, at position) []*datamgr.Handle {
+	offsets, size, widest := make([]uintptr, len(specs)), uintptr(0), uintptr(1)
+	for i := range specs {
+		m.countData(&specs[i], 0, at)
+		e := specs[i].Elem.Size()
+		offsets[i] = (size + e - 1) &^ (e - 1)
+		size, widest = offsets[i]+e, max(widest, e)
+	}
+	size = (size + widest - 1) &^ (widest - 1)
+	hs, err := m.rt.RegisterFields(specs, offsets, size, fills)
+	if err != nil {
+		m.notRegistered(specs[0].Name, err, at)
+	}
+	for _, h := range hs {
+		m.events.registered(h)
+	}
+	return hs
 }
 
 // zeroSource is a source of zeros.

@@ -223,7 +223,7 @@ var Args = []ArgSet{
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
 		{"capacity", "vector[f64](0, capacity = 100)", "how many elements, or rows of a matrix, there is room for: tasks set how many there are"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
-		{"layout", "matrix[f64](n, 2, layout = layout(into = turn, from = turn, sizes = [2, n]))", "how devices have the data, if not as main memory; `soa` for structs"},
+		{"layout", "matrix[f64](n, 2, layout = layout(into = turn, from = turn, sizes = [2, n]))", "how devices have the data, if not as main memory; `soa` or `aos` for structs"},
 	}},
 	{"partition", []Entry{
 		{"p", "partition x by blocks(p = 8)", "number of parts"},

@@ -118,7 +118,7 @@ func (g *generator) structs(s *Struct, n int) *Stmt {
 	if n == 0 {
 		n = 1 + g.IntN(12)
 	}
-	d := &Data{Shape: Vector, Struct: s, Dims: []int{n}, Zero: g.chance(30)}
+	d := &Data{Shape: Vector, Struct: s, Dims: []int{n}, Zero: g.chance(30), Beside: g.chance(50)}
 	for _, f := range s.Fields {
 		p := g.register(Vector, f.Elem, d.Dims).Data
 		d.Parts = append(d.Parts, Data{Fill: p.Fill, List: p.List})

@@ -201,6 +201,7 @@ type Data struct {
 	Struct *Struct // the data is structs, with Parts for the values of fields; nil: it is not
 	Parts  []Data  // Fill and List of each field
 	Zero   bool    // fields without values are 0
+	Beside bool    // the layout is aos
 	Sparse *Sparse // the data is the values of this matrix; nil: of none
 	From   *Ref    // what is converted into the data, a matrix or a sparse one; nil: nothing
 	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"

@@ -272,6 +272,9 @@ func (s *shrinker) data(d *Data) {
 		}
 		sized = sized || d.Parts[k].List != nil
 	}
+	if d.Beside {
+		set(s, &d.Beside, false)
+	}
 	if d.Zero {
 		set(s, &d.Zero, false)
 	}

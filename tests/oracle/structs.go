@@ -41,6 +41,9 @@ func (d *Data) structText() string {
 			args = append(args, f.Name+" = "+p.Fill.text())
 		}
 	}
+	if d.Beside {
+		args = append(args, "layout = aos")
+	}
 	if d.Zero {
 		args = append(args, "fill = 0")
 	}
