@@ -143,17 +143,17 @@ type Move struct {
 	From, To int
 }
 
-// Read gives a rank the value of p, and returns what has to be sent for that. p has a value (HasValue).
+// Read gives a rank the value of p, and returns what has to be sent for that. Elements without a value stay without.
 //
 // The n-th rank that gets a value gets it from rank n - 2^k of those that have it, with the largest k: when many ranks
 // read a value, the messages are a binomial tree.
 func (p *Place) Read(rank int) (moves []Move) {
-	moves, _ = p.give(rank)
+	moves, _ = p.give(rank, false)
 	return moves
 }
 
-// give is Read for elements that may have no value: these are in none, and are taken to have one on that rank then.
-func (p *Place) give(rank int) (moves []Move, none []Box) {
+// give is Read for elements that may have no value: these are in none, and with fresh they are taken to have one on that rank then.
+func (p *Place) give(rank int, fresh bool) (moves []Move, none []Box) {
 	var lacks []*piece
 	p.each(func(q *piece) {
 		if !slices.Contains(q.holders, rank) {
@@ -165,7 +165,9 @@ func (p *Place) give(rank int) (moves []Move, none []Box) {
 			q = p.data.split(q, &p.box)
 		}
 		if n := len(q.holders); n == 0 {
-			none = append(none, q.box)
+			if none = append(none, q.box); !fresh {
+				continue
+			}
 		} else {
 			top := 1
 			for 2*top <= n {
@@ -238,7 +240,7 @@ func (p *Place) Source() int {
 func (p *Place) Contribute(rank int) (home int, moves []Move, none []Box) {
 	if p.contributors == nil {
 		p.home = p.Source()
-		moves, none = p.give(p.home)
+		moves, none = p.give(p.home, true)
 		p.contributors = make([]int, 0, 4)
 		p.data.sums = append(p.data.sums, p)
 	}

@@ -101,12 +101,32 @@ func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 // *UnsupportedError. What is found without running anything is the same error on all ranks, and nothing was submitted; a
 // full window, a closed job, or the cause of a context is that of one rank, and the job can do nothing any more.
 func (j *Job) Submit(t *Task) error {
+	_, err := j.submit(t, nil)
+	return err
+}
+
+// Ticket is a task to keep. It is not in memory on ranks that do not run it.
+type Ticket struct {
+	rank int
+	task *engine.Task // on that rank
+}
+
+// Rank returns the rank that runs the task.
+func (t *Ticket) Rank() int { return t.rank }
+
+// Local returns the task on the rank that runs it, and nil elsewhere.
+func (t *Ticket) Local() *engine.Task { return t.task }
+
+// SubmitTask is Submit for a task to keep.
+func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) { return j.submit(t, &o) }
+
+func (j *Job) submit(t *Task, keep *engine.TaskOptions) (*Ticket, error) {
 	if err := j.broken(); err != nil {
-		return err
+		return nil, err
 	}
 	places, err := j.check(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rank := j.runs(t, places)
 	j.note(t)
@@ -118,16 +138,16 @@ func (j *Job) Submit(t *Task) error {
 		}
 		mode := t.Operands[i].Mode
 		if err := j.combine(p, mode == iface.Redux); err != nil {
-			return j.fail(err)
+			return nil, j.fail(err)
 		}
 		switch {
 		case mode == iface.Redux:
 			if err := j.contribute(p, rank); err != nil {
-				return j.fail(err)
+				return nil, j.fail(err)
 			}
 		case mode.Reads():
 			if err := j.move(t.Operands[i].Handle, p.Read(rank)); err != nil {
-				return j.fail(err)
+				return nil, j.fail(err)
 			}
 		}
 	}
@@ -137,13 +157,19 @@ func (j *Job) Submit(t *Task) error {
 		}
 	}
 	j.tasks++
-	if !own {
-		return nil
+	ticket := &Ticket{rank: rank}
+	switch {
+	case !own:
+		return ticket, nil
+	case keep == nil:
+		err = j.job.Submit(&spec)
+	default:
+		ticket.task, err = j.job.SubmitWith(&spec, *keep)
 	}
-	if err := j.job.Submit(&spec); err != nil {
-		return j.fail(err)
+	if err != nil {
+		return nil, j.fail(err)
 	}
-	return nil
+	return ticket, nil
 }
 
 // check returns the places of the operands, nil for SCRATCH, or what is wrong with the task.
@@ -386,20 +412,20 @@ func (j *Job) fail(err error) error {
 	return err
 }
 
-// Acquire gives all ranks the value of h, or with W the memory for a new one, as engine.Job.Acquire does: they all call it, and with W and
-// RW all have to write the same.
-func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
+// Acquire gives all ranks the value of h, or with W the memory for a new one, as engine.Job.AcquireWith does: they all call it, and
+// with W and RW all have to write the same.
+func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
 	if err := j.broken(); err != nil {
 		return nil, err
 	}
-	if h == nil || mode != iface.R && mode != iface.W && mode != iface.RW {
-		return j.job.Acquire(ctx, h, mode) // the error
+	if h == nil || !h.Alive() || mode != iface.R && mode != iface.W && mode != iface.RW {
+		return j.job.AcquireWith(ctx, h, mode, o) // the error
 	}
 	p, err := j.place(h)
 	if err != nil {
 		return nil, err
 	}
-	if mode.Reads() && !p.HasValue() {
+	if mode.Reads() && !o.Partial && !p.HasValue() {
 		return nil, &engine.UninitError{Handle: h}
 	}
 	if err := j.combine(p, false); err != nil {
@@ -415,13 +441,31 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	if mode.Writes() {
 		p.Write(Everywhere(j.Size())...)
 	}
-	return j.job.Acquire(ctx, h, mode)
+	return j.job.AcquireWith(ctx, h, mode, o)
+}
+
+// Invalidate is engine.Job.Invalidate on all ranks.
+func (j *Job) Invalidate(h *datamgr.Handle, at ...*engine.Site) error {
+	if err := j.broken(); err != nil {
+		return err
+	}
+	if h != nil && h.Alive() {
+		p, err := j.place(h)
+		if err != nil {
+			return err
+		}
+		if err := j.combine(p, false); err != nil {
+			return j.fail(err)
+		}
+		p.Write()
+	}
+	return j.job.Invalidate(h, at...)
 }
 
 // Unregister is engine.Job.Unregister on all ranks.
-func (j *Job) Unregister(h *datamgr.Handle) error {
+func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 	if h == nil {
-		return j.job.Unregister(h)
+		return j.job.Unregister(h, at...)
 	}
 	if d := j.data[h]; d != nil {
 		for _, o := range slices.Clone(d.data.sums) {
@@ -431,11 +475,11 @@ func (j *Job) Unregister(h *datamgr.Handle) error {
 		}
 		delete(j.data, h)
 	}
-	return j.job.Unregister(h)
+	return j.job.Unregister(h, at...)
 }
 
 // Wait waits until all tasks have ended, on all ranks. Errors are those of engine.Job.Wait on this rank, *DivergedError, and those of a rank that is
-// lost. Failures of tasks are in Failures.
+// lost.
 func (j *Job) Wait(ctx context.Context) error {
 	if err := j.broken(); err != nil {
 		return err
@@ -443,7 +487,31 @@ func (j *Job) Wait(ctx context.Context) error {
 	if err := j.job.Wait(ctx); err != nil {
 		return j.fail(err)
 	}
-	return j.agree(ctx)
+	_, err := j.Gather(ctx, nil)
+	return err
+}
+
+// WaitTask waits until a task has ended, on all ranks, and returns its error: that of engine.Task.Err on the rank that ran it, and a
+// *RemoteError elsewhere.
+func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
+	var failed error
+	var text []byte
+	if t.task != nil {
+		if err := t.task.Wait(ctx); err != nil {
+			return j.fail(err)
+		}
+		if failed = t.task.Err(); failed != nil {
+			text = shorten(failed.Error())
+		}
+	}
+	text, err := j.Share(ctx, t.rank, text)
+	switch {
+	case err != nil:
+		return err
+	case failed == nil && len(text) > 0:
+		return &RemoteError{t.rank, string(text)}
+	}
+	return failed
 }
 
 // Close ends the job. All ranks call it after a last Wait, before they close their runtimes.

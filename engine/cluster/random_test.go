@@ -51,7 +51,7 @@ func (s several) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Sc
 	return s.j.Submit(t)
 }
 func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
-	return s.j.Acquire(context.Background(), h, mode)
+	return s.j.Acquire(context.Background(), h, mode, engine.AcquireOptions{})
 }
 func (s several) unregister(h *datamgr.Handle) error { return s.j.Unregister(h) }
 func (s several) wait() error                        { return s.j.Wait(context.Background()) }

@@ -1,11 +1,7 @@
 package cluster
 
 import (
-	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
@@ -38,9 +34,8 @@ func (j *Job) send(h *datamgr.Handle, to, tag int) error {
 	err := j.job.AcquireFunc(h, iface.R, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
 		if err != nil {
-			text := fmt.Sprint(err)
 			j.sendNow(nil, to, tag)
-			j.sendNow([]byte(text[:min(len(text), maxText)]), to, tag)
+			j.sendNow(shorten(err.Error()), to, tag)
 			return
 		}
 		data, whole := contiguous(a.Buffer())
@@ -226,77 +221,4 @@ func (j *Job) sum(p *Place) error {
 		}
 	}
 	return nil
-}
-
-// DivergedError says that the ranks did not submit the same tasks.
-type DivergedError struct {
-	Rank  int   // one that differs from rank 0
-	Tasks int64 // that it has submitted
-	Want  int64 // that rank 0 has submitted
-}
-
-func (e *DivergedError) Error() string {
-	return fmt.Sprintf("cluster: rank %d submitted other tasks than rank 0 (%d and %d); every rank must submit the same: decide nothing by what ranks do not share, such as the time, the rank, or files of one machine", e.Rank, e.Tasks, e.Want)
-}
-
-// agree compares with rank 0 what was submitted, once all ranks are here.
-func (j *Job) agree(ctx context.Context) error {
-	var own [16]byte
-	binary.LittleEndian.PutUint64(own[:], j.sequence)
-	binary.LittleEndian.PutUint64(own[8:], uint64(j.tasks))
-	verdict := slices.Clone(own[:])
-	if j.Rank() != 0 {
-		if err := j.exchange(ctx, func(done func(error)) { j.comm.Send(0, MaxTag, own[:], done) }); err != nil {
-			return j.fail(err)
-		}
-		if err := j.exchange(ctx, func(done func(error)) {
-			j.comm.Recv(0, MaxTag, verdict, func(_ int, err error) { done(err) })
-		}); err != nil {
-			return j.fail(err)
-		}
-	} else {
-		differs := 0
-		for r := 1; r < j.Size(); r++ {
-			var its [16]byte
-			if err := j.exchange(ctx, func(done func(error)) {
-				j.comm.Recv(r, MaxTag, its[:], func(_ int, err error) { done(err) })
-			}); err != nil {
-				return j.fail(err)
-			}
-			if its != own && differs == 0 {
-				differs = r
-				binary.LittleEndian.PutUint64(verdict, uint64(r))
-				copy(verdict[8:], its[8:])
-			}
-		}
-		if differs == 0 {
-			clear(verdict)
-		}
-		for r := 1; r < j.Size(); r++ {
-			if err := j.exchange(ctx, func(done func(error)) { j.comm.Send(r, MaxTag, verdict, done) }); err != nil {
-				return j.fail(err)
-			}
-		}
-	}
-	if r := binary.LittleEndian.Uint64(verdict); r != 0 {
-		return j.fail(&DivergedError{int(r), int64(binary.LittleEndian.Uint64(verdict[8:])), j.tasks})
-	}
-	return nil
-}
-
-// exchange starts a message and waits for its end.
-func (j *Job) exchange(ctx context.Context, start func(done func(error))) error {
-	done := make(chan error, 1)
-	start(func(err error) { done <- err })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-j.ctx.Done():
-		if err := j.broken(); err != nil {
-			return err
-		}
-		return errors.Join(context.Cause(j.ctx))
-	}
 }
