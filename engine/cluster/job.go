@@ -432,16 +432,34 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		return nil, j.fail(err)
 	}
 	if mode.Reads() {
-		for r := range j.Size() {
-			if err := j.move(h, p.Read(r)); err != nil {
-				return nil, j.fail(err)
-			}
+		if err := j.everywhere(h); err != nil {
+			return nil, j.fail(err)
 		}
 	}
 	if mode.Writes() {
 		p.Write(Everywhere(j.Size())...)
 	}
 	return j.job.AcquireWith(ctx, h, mode, o)
+}
+
+// everywhere gives all ranks the value of h.
+func (j *Job) everywhere(h *datamgr.Handle) error {
+	p, err := j.place(h)
+	if err != nil {
+		return err
+	}
+	for r := range j.Size() {
+		if err := j.move(h, p.Read(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasValue reports whether all elements of h have a value on some rank.
+func (j *Job) HasValue(h *datamgr.Handle) bool {
+	p, err := j.place(h)
+	return err == nil && p.HasValue()
 }
 
 // Invalidate is engine.Job.Invalidate on all ranks.
@@ -470,6 +488,11 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 	if d := j.data[h]; d != nil {
 		for _, o := range slices.Clone(d.data.sums) {
 			if err := j.sum(o); err != nil {
+				return j.fail(err)
+			}
+		}
+		if h.Home() && h.Parent() == nil { // memory of the program gets the last value, on all ranks
+			if err := j.everywhere(h); err != nil {
 				return j.fail(err)
 			}
 		}

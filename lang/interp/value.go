@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -66,8 +67,9 @@ func (r Range) String() string {
 
 // Task is a task value: what insert gives back.
 type Task struct {
-	t       *engine.Task // nil in a plan: one of the session before it
-	was     *engine.Task // that one
+	t       *engine.Task    // nil in a plan: one of the session before it
+	was     *engine.Task    // that one
+	ticket  *cluster.Ticket // on several ranks
 	codelet string
 	site    *insertSite
 }
