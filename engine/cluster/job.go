@@ -107,9 +107,13 @@ func (j *Job) Submit(t *Task) error {
 
 // Ticket is a task to keep. It is not in memory on ranks that do not run it.
 type Ticket struct {
+	id   int64
 	rank int
 	task *engine.Task // on that rank
 }
+
+// ID returns the number of the task among those of all ranks, from 1.
+func (t *Ticket) ID() int64 { return t.id }
 
 // Rank returns the rank that runs the task.
 func (t *Ticket) Rank() int { return t.rank }
@@ -146,6 +150,9 @@ func (j *Job) submit(t *Task, keep *engine.TaskOptions) (*Ticket, error) {
 				return nil, j.fail(err)
 			}
 		case mode.Reads():
+			if lazy(p.Handle) {
+				p.Claim(rank)
+			}
 			if err := j.move(t.Operands[i].Handle, p.Read(rank)); err != nil {
 				return nil, j.fail(err)
 			}
@@ -157,7 +164,7 @@ func (j *Job) submit(t *Task, keep *engine.TaskOptions) (*Ticket, error) {
 		}
 	}
 	j.tasks++
-	ticket := &Ticket{rank: rank}
+	ticket := &Ticket{id: j.tasks, rank: rank}
 	switch {
 	case !own:
 		return ticket, nil
@@ -179,8 +186,8 @@ func (j *Job) check(t *Task) ([]*Place, error) {
 		return nil, &engine.NoImplementationError{}
 	case t.On < 0 || t.On > j.Size():
 		return nil, &RankError{t.On - 1, j.Size()}
-	case len(t.After) > 0:
-		return nil, &UnsupportedError{fmt.Sprintf("a task of %s waits for others by After, which may be on other ranks; order it by an operand that both use", t.Codelet.Name)}
+	case slices.ContainsFunc(t.After, func(d engine.Dependency) bool { _, gate := d.(*engine.Gate); return !gate }):
+		return nil, &UnsupportedError{fmt.Sprintf("a task of %s waits by After for what may be on another rank; order them by an operand that both use", t.Codelet.Name)}
 	case t.Unordered:
 		return nil, &UnsupportedError{fmt.Sprintf("a task of %s has no order with others; on several ranks each task has one: leave Unordered out", t.Codelet.Name)}
 	case t.Codelet.Modes != nil && len(t.Codelet.Modes) != len(t.Operands):
@@ -206,7 +213,7 @@ func (j *Job) check(t *Task) ([]*Place, error) {
 		switch {
 		case op.Mode == iface.Redux && (op.Handle.Reduction() == nil || op.Handle.Reduction().Combine == nil):
 			return nil, &engine.NoReductionError{Operand: i, Handle: op.Handle}
-		case op.Mode != iface.Redux && op.Mode.Reads() && !p.HasValue():
+		case op.Mode != iface.Redux && op.Mode.Reads() && !p.HasValue() && !lazy(op.Handle):
 			return nil, &engine.UninitError{Operand: i, Handle: op.Handle}
 		}
 		places[i] = p
@@ -219,6 +226,12 @@ func (j *Job) check(t *Task) ([]*Place, error) {
 		}
 	}
 	return places, nil
+}
+
+// lazy reports whether elements of h without a value get one when they are first read.
+func lazy(h *datamgr.Handle) bool {
+	r := h.Reduction()
+	return r != nil && r.Combine == nil
 }
 
 // runs returns the rank that runs t.
@@ -424,6 +437,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	p, err := j.place(h)
 	if err != nil {
 		return nil, err
+	}
+	if mode.Reads() && lazy(h) {
+		p.Claim(p.owner)
 	}
 	if mode.Reads() && !o.Partial && !p.HasValue() {
 		return nil, &engine.UninitError{Handle: h}

@@ -44,6 +44,9 @@ func (j *Job) send(h *datamgr.Handle, to, tag int) error {
 			copyRows(a.Buffer(), data, false)
 			_ = a.Release()
 		}
+		if len(data) == 0 {
+			data = []byte{0} // an empty message means failure
+		}
 		j.sendNow(data, to, tag)
 	})
 	if err != nil {
@@ -80,8 +83,8 @@ func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
 			data, whole = contiguous(a.Buffer())
 		}
 		d := h.Desc()
-		if !whole {
-			data = make([]byte, d.Bytes())
+		if !whole || len(data) == 0 {
+			data, whole = make([]byte, max(1, d.Bytes())), len(data) == 0 && whole
 		}
 		n, failed := j.receiveNow(data, from, tag)
 		if failed == nil && n == 0 {
@@ -97,7 +100,7 @@ func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
 		case err != nil: // the message was taken all the same
 		case failed != nil:
 			_ = a.Fail(failed)
-		case !whole:
+		case !whole && d.Bytes() > 0:
 			copyRows(a.Buffer(), data, true)
 		}
 	})
@@ -118,6 +121,9 @@ func (j *Job) receiveNow(into []byte, from, tag int) (n int, err error) {
 
 // contiguous returns the bytes of b, if its elements lie without gaps.
 func contiguous(b *iface.Buffer) ([]byte, bool) {
+	if b.Bytes() == 0 {
+		return nil, true
+	}
 	if !b.Contiguous() {
 		return nil, false
 	}

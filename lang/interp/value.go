@@ -76,6 +76,9 @@ type Task struct {
 
 // String writes t as in the language.
 func (t *Task) String() string {
+	if t.ticket != nil {
+		return fmt.Sprintf("task %d %s", t.ticket.ID(), t.codelet)
+	}
 	k := t.t
 	if k == nil {
 		k = t.was
