@@ -149,7 +149,7 @@ func TestMaxWorkers(t *testing.T) {
 				gang := &Codelet{Name: "gang", CPU: []Impl{run}, Traits: &Traits{Parallel: SPMD}}
 				x := ints(t, rt, make([]int64, 4))
 				r := rand.New(rand.NewPCG(uint64(most), 1))
-				for k := range 400 {
+				for k := 0; k < 400 || k < 8000 && peak.Load() < int64(most); k++ { // how many run at once is for chance to say
 					s := &TaskSpec{Codelet: one, Priority: r.IntN(3) - 1}
 					switch r.IntN(8) {
 					case 0:
