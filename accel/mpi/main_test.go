@@ -62,6 +62,7 @@ func rank(name string) int {
 			return fail(err)
 		}
 	}
+	o.small = name == "large"
 	w, err := Init(ctx, o)
 	if err != nil {
 		return fail(err)

@@ -44,6 +44,8 @@ type Options struct {
 	Silence time.Duration
 	// Threads is the level to ask for, Multiple if it is 0. More than Funneled is faster.
 	Threads ThreadLevel
+
+	small bool // for tests: counts are small, so that messages of some kilobytes are large
 }
 
 // World is what MPI_COMM_WORLD is: the ranks that were started together. Its methods are safe for
@@ -109,6 +111,9 @@ func Init(ctx context.Context, o Options) (*World, error) {
 	initialised.Unlock()
 	w := &World{lib: lib, spin: o.Spin, maxCount: maxCount, block: block,
 		quiet: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}), failed: make(chan struct{})}
+	if o.small {
+		w.maxCount, w.block, w.noLarge = 1000, 256, lib.family == openMPI // what counts in 64 bits is part of the interface in MPI 4
+	}
 	w.wake = make(chan struct{}, 1)
 	if w.spin == 0 {
 		w.spin = 50 * time.Microsecond
