@@ -203,7 +203,7 @@ func (j *Job) check(t *Task) ([]*Place, error) {
 		if !op.Handle.Alive() {
 			return nil, &engine.DeadHandleError{Operand: i, Handle: op.Handle}
 		}
-		if op.Mode == iface.Scratch {
+		if op.Mode == iface.Scratch || emptyPart(op.Handle) {
 			continue
 		}
 		p, err := j.place(op.Handle)
@@ -226,6 +226,12 @@ func (j *Job) check(t *Task) ([]*Place, error) {
 		}
 	}
 	return places, nil
+}
+
+// emptyPart reports whether h is a part without elements, whose box is that of an element that it does not have.
+func emptyPart(h *datamgr.Handle) bool {
+	d := h.Desc()
+	return h.Parent() != nil && d.Len() == 0
 }
 
 // lazy reports whether elements of h without a value get one when they are first read.
@@ -268,7 +274,7 @@ func (j *Job) note(t *Task) {
 	fmt.Fprintf(h, "%x %s %d", j.sequence, t.Codelet.Name, t.On)
 	for i := range t.Operands {
 		op := &t.Operands[i]
-		if op.Mode != iface.Scratch {
+		if op.Mode != iface.Scratch && !emptyPart(op.Handle) {
 			d := j.data[op.Handle.Root()]
 			fmt.Fprintf(h, " %d %d %v", op.Mode, d.number, d.places[op.Handle].box)
 		}
@@ -413,6 +419,11 @@ func (j *Job) broken() error {
 	return j.mu.lost
 }
 
+// Fail gives the job up because of err: its tasks are cancelled, nothing is waited for any more, and all methods but Close return an
+// error. All ranks do that, if what has failed has failed on all of them; otherwise the program has to end the others, as
+// mpi.World.Abort does, which may wait for this one.
+func (j *Job) Fail(err error) { _ = j.fail(err) }
+
 // fail notes that this rank cannot go on: it is no longer where the others are.
 func (j *Job) fail(err error) error {
 	j.mu.Lock()
@@ -422,6 +433,7 @@ func (j *Job) fail(err error) error {
 	err = j.mu.lost
 	j.mu.Unlock()
 	j.cancel(err)
+	j.job.Cancel(err)
 	return err
 }
 
@@ -433,6 +445,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	}
 	if h == nil || !h.Alive() || mode != iface.R && mode != iface.W && mode != iface.RW {
 		return j.job.AcquireWith(ctx, h, mode, o) // the error
+	}
+	if emptyPart(h) {
+		return j.job.AcquireWith(ctx, h, mode, o)
 	}
 	p, err := j.place(h)
 	if err != nil {
@@ -474,6 +489,9 @@ func (j *Job) everywhere(h *datamgr.Handle) error {
 
 // HasValue reports whether all elements of h have a value on some rank.
 func (j *Job) HasValue(h *datamgr.Handle) bool {
+	if emptyPart(h) {
+		return true
+	}
 	p, err := j.place(h)
 	return err == nil && p.HasValue()
 }

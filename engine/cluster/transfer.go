@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"unsafe"
 
@@ -55,12 +56,17 @@ func (j *Job) send(h *datamgr.Handle, to, tag int) error {
 	return err
 }
 
-// sendNow sends a message and returns when its memory is free.
+// sendNow sends a message and returns when its memory is free, or the job has failed. A job that has failed sends what it was to send, or why it
+// cannot: a rank that is behind may need that to come as far.
 func (j *Job) sendNow(data []byte, to, tag int) {
 	done := make(chan error, 1)
 	j.comm.Send(to, tag, data, func(err error) { done <- err })
-	if err := <-done; err != nil {
-		_ = j.fail(err)
+	select {
+	case err := <-done:
+		if err != nil {
+			_ = j.fail(err)
+		}
+	case <-j.ctx.Done():
 	}
 }
 
@@ -111,12 +117,24 @@ func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
 }
 
 func (j *Job) receiveNow(into []byte, from, tag int) (n int, err error) {
-	done := make(chan error, 1)
-	j.comm.Recv(from, tag, into, func(k int, err error) { n = k; done <- err })
-	if err = <-done; err != nil {
-		_ = j.fail(err)
+	if err := j.broken(); err != nil {
+		return 0, err
 	}
-	return n, err
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	j.comm.Recv(from, tag, into, func(n int, err error) { done <- result{n, err} })
+	select {
+	case r := <-done:
+		if r.err != nil {
+			_ = j.fail(r.err)
+		}
+		return r.n, r.err
+	case <-j.ctx.Done():
+		return 0, context.Cause(j.ctx)
+	}
 }
 
 // contiguous returns the bytes of b, if its elements lie without gaps.

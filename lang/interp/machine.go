@@ -296,6 +296,9 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
 			m.unwatch()
+			if m.ranks != nil {
+				m.ranks.Fail(err)
+			}
 			m.job.Cancel(err)
 			m.Close()
 		}
