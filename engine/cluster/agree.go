@@ -106,6 +106,29 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	return all, nil
 }
 
+// Agree gives all ranks an error if one of them passes one: its own error on a rank that has one, and elsewhere a *RemoteError of the first
+// such rank. The tasks of a rank that passes an error are cancelled, so that others do not wait for them.
+func (j *Job) Agree(ctx context.Context, mine error) error {
+	var text []byte
+	if mine != nil {
+		j.job.Cancel(mine)
+		text = shorten(mine.Error())
+	}
+	all, err := j.Gather(ctx, text)
+	switch {
+	case mine != nil:
+		return mine
+	case err != nil:
+		return err
+	}
+	for r, text := range all {
+		if len(text) > 0 {
+			return &RemoteError{r, string(text)}
+		}
+	}
+	return nil
+}
+
 // say sends bytes to a rank: their number, and then the bytes.
 func (j *Job) say(ctx context.Context, to int, b []byte) error {
 	n := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))

@@ -470,7 +470,12 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	if mode.Writes() {
 		p.Write(Everywhere(j.Size())...)
 	}
-	return j.job.AcquireWith(ctx, h, mode, o)
+	a, err := j.job.AcquireWith(ctx, h, mode, o)
+	var stuck *engine.StuckError
+	if errors.As(err, &stuck) { // the others, which wait for this rank, hear that it does not go on
+		j.job.Cancel(err)
+	}
+	return a, err
 }
 
 // everywhere gives all ranks the value of h.
@@ -541,11 +546,7 @@ func (j *Job) Wait(ctx context.Context) error {
 	if err := j.broken(); err != nil {
 		return err
 	}
-	if err := j.job.Wait(ctx); err != nil {
-		return j.fail(err)
-	}
-	_, err := j.Gather(ctx, nil)
-	return err
+	return j.Agree(ctx, j.job.Wait(ctx))
 }
 
 // WaitTask waits until a task has ended, on all ranks, and returns its error: that of engine.Task.Err on the rank that ran it, and a
@@ -554,10 +555,12 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 	var failed error
 	var text []byte
 	if t.task != nil {
-		if err := t.task.Wait(ctx); err != nil {
-			return j.fail(err)
+		if failed = t.task.Wait(ctx); failed != nil {
+			j.job.Cancel(failed)
+		} else {
+			failed = t.task.Err()
 		}
-		if failed = t.task.Err(); failed != nil {
+		if failed != nil {
 			text = shorten(failed.Error())
 		}
 	}

@@ -68,7 +68,11 @@ func (m *Machine) waitFor(v any, at position) {
 	if len(hs) == 0 {
 		return
 	}
-	if err := m.job.WaitHandles(m.ctx, hs...); err != nil {
+	err := m.job.WaitHandles(m.ctx, hs...)
+	if m.ranks != nil {
+		err = m.ranks.Agree(m.ctx, err)
+	}
+	if err != nil {
 		m.raiseEngine(err, at, first)
 	}
 	if m.ranks != nil {
@@ -150,7 +154,11 @@ func (m *Machine) waitTask(t *Task, at position) {
 
 // waitAll waits for everything and raises the failures that were not raised yet.
 func (m *Machine) waitAll(at position) {
-	if err := m.job.Wait(m.ctx); err != nil {
+	wait := m.job.Wait
+	if m.ranks != nil {
+		wait = m.ranks.Wait
+	}
+	if err := wait(m.ctx); err != nil {
 		m.raiseEngine(err, at, nil)
 	}
 	if m.endedCtx() != nil { // what was dropped has ended too

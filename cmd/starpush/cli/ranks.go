@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,9 +135,9 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 	if err != nil {
 		return usagef("--ranks needs MPI: %v", err)
 	}
-	names := []string{"mpirun.openmpi", "mpirun"}
+	names, args := []string{"mpirun.openmpi", "mpirun"}, []string{"--quiet"} // what is wrong, rank 0 says
 	if lib.Implementation() == "MPICH" {
-		names = []string{"mpirun.mpich", "mpiexec.hydra", "mpirun"}
+		names, args = []string{"mpirun.mpich", "mpiexec.hydra", "mpirun"}, nil
 	}
 	var path string
 	for _, name := range names {
@@ -151,7 +152,7 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, append([]string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:])...)...)
+	cmd := exec.CommandContext(ctx, path, slices.Concat(args, []string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:]))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the ranks
