@@ -180,22 +180,6 @@ func (p *Place) give(rank int, fresh bool) (moves []Move, none []Box) {
 	return moves, none
 }
 
-// Claim makes a rank the one that has a value of the elements of p that have none.
-func (p *Place) Claim(rank int) {
-	var none []*piece
-	p.each(func(q *piece) {
-		if len(q.holders) == 0 {
-			none = append(none, q)
-		}
-	})
-	for _, q := range none {
-		if !q.box.within(&p.box) {
-			q = p.data.split(q, &p.box)
-		}
-		q.holders = append(q.holders, rank)
-	}
-}
-
 // split cuts q at the borders of box and returns the piece that is inside.
 func (d *Data) split(q *piece, box *Box) *piece {
 	inside, rest := q.box.cut(box)
@@ -249,6 +233,9 @@ func (p *Place) Source() int {
 	})
 	return rank
 }
+
+// Claim is Read that makes a rank the one that has a value of the elements that have none, which are in none.
+func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank, true) }
 
 // Contribute notes that a rank adds to p, and returns the rank where the contributions are added to the value: one that
 // has the first element, or the owner. The value is on that rank if moves were carried out. Elements in none have no value: the

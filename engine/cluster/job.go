@@ -150,8 +150,8 @@ func (j *Job) submit(t *Task, keep *engine.TaskOptions) (*Ticket, error) {
 				return nil, j.fail(err)
 			}
 		case mode.Reads():
-			if lazy(p.Handle) {
-				p.Claim(rank)
+			if err := j.initialise(p, rank); err != nil {
+				return nil, j.fail(err)
 			}
 			if err := j.move(t.Operands[i].Handle, p.Read(rank)); err != nil {
 				return nil, j.fail(err)
@@ -453,16 +453,16 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	if err != nil {
 		return nil, err
 	}
-	if mode.Reads() && lazy(h) {
-		p.Claim(p.owner)
-	}
-	if mode.Reads() && !o.Partial && !p.HasValue() {
+	if mode.Reads() && !o.Partial && !p.HasValue() && !lazy(h) {
 		return nil, &engine.UninitError{Handle: h}
 	}
 	if err := j.combine(p, false); err != nil {
 		return nil, j.fail(err)
 	}
 	if mode.Reads() {
+		if err := j.initialise(p, p.owner); err != nil {
+			return nil, j.fail(err)
+		}
 		if err := j.everywhere(h); err != nil {
 			return nil, j.fail(err)
 		}

@@ -171,6 +171,19 @@ func copyRows(b *iface.Buffer, bytes []byte, back bool) {
 	}
 }
 
+// initialise gives the elements of p that have no value the one that they have when they are first read, on one rank, if they have one.
+func (j *Job) initialise(p *Place, rank int) error {
+	if !lazy(p.Handle) || p.HasValue() {
+		return nil
+	}
+	moves, none := p.Claim(rank)
+	if err := j.move(p.Handle, moves); err != nil || rank != j.Rank() || len(none) == 0 {
+		return err
+	}
+	// The engine initialises what is read, as elements of p.
+	return j.job.AcquireFunc(p.Handle, iface.R, func(*engine.Access, error) {})
+}
+
 // contribute prepares a rank for tasks that contribute to h. One rank has the value, and its tasks add to that; the others add to the
 // neutral element, in their own copies of h, which are the value of nothing until sum.
 func (j *Job) contribute(p *Place, rank int) error {
@@ -214,7 +227,13 @@ func combiner(r *datamgr.Reduction) *engine.Codelet {
 
 // sum adds what the ranks have contributed to p to its value, in the order of the ranks.
 func (j *Job) sum(p *Place) error {
-	h := p.Handle
+	h, reduction := p.Handle, p.Handle.Reduction()
+	if !h.Alive() { // its view has ended since
+		var err error
+		if h, err = j.partFor(h.Root(), p.box); err != nil {
+			return err
+		}
+	}
 	home, contributors := p.Combine()
 	for _, r := range contributors {
 		if r == home {
@@ -236,7 +255,7 @@ func (j *Job) sum(p *Place) error {
 			if err := j.receive(x, r, tag); err != nil {
 				return err
 			}
-			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(h.Reduction()), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
+			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(reduction), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
 				return err
 			}
 			if err := j.job.Unregister(x); err != nil {
