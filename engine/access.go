@@ -436,6 +436,26 @@ func (a *Access) Release() error {
 	return nil
 }
 
+// Fail is Release for a program that could not give the data its value: the data has lost it, as if a task that
+// writes it had failed with err. Tasks that read it are cancelled, and an Acquire returns a *FailedDataError, until it is
+// written again. It is a *ModeError for data that is not held, is held as R, or was released in part.
+func (a *Access) Fail(err error) error {
+	if err == nil {
+		err = errors.New("the program gave the data no value")
+	}
+	a.mu.Lock()
+	mode, held := a.mu.mode, a.mu.state == accessHeld
+	a.mu.Unlock()
+	sub := a.job.rt.reg.Lock()
+	whole := held && a.hold.Whole()
+	sub.Unlock()
+	if !whole || !mode.Writes() {
+		return &ModeError{Handle: a.h, Mode: mode, Other: -1, Message: describe(a.h) + " cannot lose its value: it is not held as W or RW as a whole; acquire it so, and call Fail before anything is released"}
+	}
+	datamgr.Spoil(a.t.operands(), newFailure(a.t, "", err, false))
+	return a.Release()
+}
+
 // end makes a released and returns its task, for the caller to end; nil
 // when there is nothing to end, or not yet.
 func (a *Access) end(sub datamgr.Submission) *task {

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/interp"
 )
 
@@ -70,6 +71,11 @@ func Late(f *Func) Option {
 
 // Stdout says where print goes; the default is os.Stdout. One print is one Write.
 func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
+
+// Ranks makes the run one of several processes that run the script together, each with a Runtime of its own: each executes all of the
+// script, a task runs on one of them, and all read the same values. Every rank must be given the same script, params and
+// data. What is printed and saved is the same on all, so one of them should show it. A session, and a plan, have one rank.
+func Ranks(c cluster.Comm) Option { return func(o *runConfig) { o.Config.Ranks = c } }
 
 // Deterministic fixes the order of COMMUTE uses and the tree in which REDUX
 // contributions are combined: the run gives the same bits for every number of

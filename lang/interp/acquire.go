@@ -269,14 +269,14 @@ func (m *Machine) hold(h *Handle, mode iface.AccessMode, at position) *engine.Ac
 func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at position) (*engine.Access, error) {
 	m.alive(h, at)
 	m.record.uses(h)
-	return m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
+	return m.acquireData(h, mode, engine.AcquireOptions{Site: m.siteFor(at)})
 }
 
 // holdOrder acquires h in mode R without its elements, which Rows gives.
 func (m *Machine) holdOrder(h *Handle, at position) *engine.Access {
 	m.alive(h, at)
 	m.record.uses(h)
-	acc, err := m.job.AcquireWith(m.ctx, h.h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), OrderOnly: true})
+	acc, err := m.acquireData(h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), OrderOnly: true})
 	if err != nil {
 		m.raiseEngine(err, at, h)
 	}

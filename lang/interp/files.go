@@ -266,8 +266,28 @@ func (m *Machine) catch(fn func()) (r *raised) {
 	return nil
 }
 
-// save writes the data of a handle or array.
+// save writes the data of a handle or array: on several ranks, rank 0 does, and all wait for that.
 func (m *Machine) save(v any, name string, at, nameAt position) {
+	if m.ranks == nil {
+		m.saveHere(v, name, at, nameAt)
+		return
+	}
+	failed := m.catch(func() { m.saveHere(v, name, at, nameAt) })
+	text := ""
+	if failed != nil {
+		text = failed.err.Error()
+	}
+	text = m.ofRankZero(text, nameAt)
+	if failed != nil {
+		panic(failed)
+	}
+	if text != "" {
+		m.badFile(fmt.Errorf("on rank 0: %s", text), nameAt, "cannot save", name)
+	}
+}
+
+// saveHere is save for this rank.
+func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 	name = m.fileName(name, nameAt, "save")
 	kind, elem := iface.NoKind, iface.NoElem
 	switch x := v.(type) {
@@ -332,7 +352,7 @@ func (m *Machine) saveRows(h *Handle, name string, at position) error {
 	err := acc.Rows(func(b *iface.Buffer) error {
 		bad = protect(func() (err error) {
 			if file == nil {
-				if file, err = format.CreateRows(format.Within(m.ctx, m.cfg.Files), name, h.h.Desc()); err != nil {
+				if file, err = format.CreateRows(format.Within(m.ctx, m.target()), name, h.h.Desc()); err != nil {
 					return err
 				}
 			}
@@ -360,7 +380,7 @@ func (m *Machine) saveSparse(h *Handle, name string, at, nameAt position) {
 		m.plan.saved[savedKey(name)] = savedFile{name, iface.Desc{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{s.Rows, s.Cols}}}
 		return
 	}
-	err := protect(func() error { return format.SaveSparse(format.Within(m.ctx, m.cfg.Files), name, s, val) })
+	err := protect(func() error { return format.SaveSparse(format.Within(m.ctx, m.target()), name, s, val) })
 	if err != nil {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
@@ -398,7 +418,7 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 		m.plan.saved[savedKey(name)] = savedFile{name, b.Desc}
 		return nil
 	}
-	return protect(func() error { return format.Save(format.Within(m.ctx, m.cfg.Files), name, b) })
+	return protect(func() error { return format.Save(format.Within(m.ctx, m.target()), name, b) })
 }
 
 // ---- the text of handles ----------------------------------------------------------------
@@ -490,7 +510,7 @@ func (m *Machine) sparseText(h *Handle, at position) string {
 // elements acquires h in mode R, whether all of it has a value or not. known says which elements
 // have one; nil: all.
 func (m *Machine) elements(h *Handle, at position) (b *iface.Buffer, known func(index) bool, release func()) {
-	if r := h.h.Reduction(); h.h.Initialised() || r != nil && r.Combine == nil { // a lazy initialiser runs before the first read
+	if r := h.h.Reduction(); m.hasValue(h) || r != nil && r.Combine == nil { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
 		return acc.Buffer(), nil, func() { acc.Release() }
 	}
@@ -498,7 +518,7 @@ func (m *Machine) elements(h *Handle, at position) (b *iface.Buffer, known func(
 	if h.h.Fragments() == 1 { // all or nothing
 		return &iface.Buffer{Desc: h.h.Desc()}, func(index) bool { return false }, func() {}
 	}
-	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
+	acc, err := m.acquireData(h, iface.R, engine.AcquireOptions{Site: m.siteFor(at), Partial: true})
 	if err != nil {
 		m.raiseEngine(err, at, h)
 	}
@@ -731,7 +751,7 @@ func (m *Machine) saveStructs(h *Handle, name string, at, nameAt position) {
 			m.plan.saved[savedKey(column)] = savedFile{column, b.Desc}
 		}
 	case format.Suffix(name) == ".csv":
-		err = protect(func() error { return format.SaveColumns(format.Within(m.ctx, m.cfg.Files), name, titles, bufs) })
+		err = protect(func() error { return format.SaveColumns(format.Within(m.ctx, m.target()), name, titles, bufs) })
 	default:
 		for i, b := range bufs {
 			if err == nil {

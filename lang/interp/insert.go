@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/syntax"
@@ -73,9 +74,14 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 		m.alloc(placeBytes, s.at)
 	}
 	var t *engine.Task
+	var ticket *cluster.Ticket
 	for {
 		var err error
 		switch keep := value || sync; {
+		case m.ranks != nil:
+			if ticket, err = m.submitOnRank(s, st, keep); ticket != nil {
+				t = ticket.Local()
+			}
 		case s.opts.order != nil || st.bundle != nil:
 			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order, Bundle: st.bundle})
 		case keep:
@@ -93,10 +99,10 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	if m.record != nil {
 		m.submitted(s, st)
 	}
-	if t == nil {
+	if t == nil && ticket == nil {
 		return nil
 	}
-	out := &Task{t: t, codelet: s.codelet.Name, site: s}
+	out := &Task{t: t, ticket: ticket, codelet: s.codelet.Name, site: s}
 	if sync {
 		m.waitTask(out, s.at)
 	}
@@ -798,6 +804,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		for _, d := range items(o.after(f)) {
 			switch d := d.(type) {
 			case *Task:
+				if d.ticket != nil {
+					m.oneRankOnly("a task that waits `after` another", "let both use the same data, or `wait` for the first", s.opts.at["after"])
+				}
 				if d.t != nil {
 					spec.After = append(spec.After, d.t)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Limits    Limits
 	Totals    Totals
 	Observe   func(*engine.Job)
+	// Ranks are the processes that run the program together; nil: this one does alone.
+	Ranks cluster.Comm
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
 	// Digits is the number of significant digits of a float that print shows; digits
@@ -55,6 +58,8 @@ type Machine struct {
 	cfg  *Config
 	rt   *engine.Runtime
 	job  *engine.Job
+	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
+	ranks *cluster.Job
 
 	devices *devices
 	events  *events // nil: there is no listener
@@ -233,7 +238,12 @@ func (m *Machine) open() error {
 		o.OnInternal = m.record.internal
 		m.ordered = nil
 	}
-	m.job = m.rt.NewJob(context.Background(), o)
+	if m.cfg.Ranks != nil {
+		m.ranks = cluster.NewJob(context.Background(), m.rt, m.cfg.Ranks, cluster.Options{JobOptions: o})
+		m.job = m.ranks.Local()
+	} else {
+		m.job = m.rt.NewJob(context.Background(), o)
+	}
 	if m.record != nil {
 		m.record.begin(m.job)
 	}
@@ -286,6 +296,9 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
 			m.unwatch()
+			if m.ranks != nil {
+				m.ranks.Fail(err)
+			}
 			m.job.Cancel(err)
 			m.Close()
 		}
@@ -483,7 +496,11 @@ func (m *Machine) Close() error {
 	})
 	m.closed = true
 	m.unwatch()
-	if err := m.job.Close(); err != nil && m.err == nil {
+	end := m.job.Close
+	if m.ranks != nil {
+		end = m.ranks.Close
+	}
+	if err := end(); err != nil && m.err == nil {
 		m.err = err
 		m.events.problem(err)
 	}

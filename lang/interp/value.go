@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -66,14 +67,18 @@ func (r Range) String() string {
 
 // Task is a task value: what insert gives back.
 type Task struct {
-	t       *engine.Task // nil in a plan: one of the session before it
-	was     *engine.Task // that one
+	t       *engine.Task    // nil in a plan: one of the session before it
+	was     *engine.Task    // that one
+	ticket  *cluster.Ticket // on several ranks
 	codelet string
 	site    *insertSite
 }
 
 // String writes t as in the language.
 func (t *Task) String() string {
+	if t.ticket != nil {
+		return fmt.Sprintf("task %d %s", t.ticket.ID(), t.codelet)
+	}
 	k := t.t
 	if k == nil {
 		k = t.was

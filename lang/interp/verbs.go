@@ -45,7 +45,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 				m.wholeOnly(h, "invalidate", at)
 				m.record.uses(h)
 				for _, d := range h.values() {
-					m.submit(d, at, func() error { return m.job.Invalidate(d.h, m.siteFor(at)) })
+					m.submit(d, at, func() error { return m.invalidateData(d, at) })
 				}
 			})
 			return next
@@ -60,7 +60,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 				}
 				m.wholeOnly(h, "unregister", at)
 				for _, d := range h.data() {
-					if err := m.job.Unregister(d.h, m.siteFor(at)); err != nil {
+					if err := m.unregisterData(d, at); err != nil {
 						m.raiseEngine(err, at, h)
 					}
 				}
@@ -71,6 +71,9 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	return func(f *frame) ctl { // evict
 		m := f.m
 		each(f, func(h *Handle, at position) {
+			if m.ranks != nil {
+				return // where a value is, is for the ranks to decide
+			}
 			if err := m.job.WontUse(h.h); err != nil {
 				m.raiseEngine(err, at, h)
 			}
@@ -90,7 +93,7 @@ func (m *Machine) wholeOnly(h *Handle, verb string, at position) {
 // unregisterHandle ends a datum at the end of its block.
 func (m *Machine) unregisterHandle(h *Handle) {
 	for _, d := range h.data() {
-		if err := m.job.Unregister(d.h, m.siteFor(h.at)); err != nil && !errors.Is(err, engine.ErrClosed) {
+		if err := m.unregisterData(d, h.at); err != nil && !errors.Is(err, engine.ErrClosed) {
 			var dead *engine.DeadHandleError
 			if !errors.As(err, &dead) {
 				m.raiseEngine(err, h.at, h)
@@ -124,6 +127,9 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 			o.Priority, o.Idle = math.MaxInt32, false
 		}
 		each(f, func(h *Handle, at position) {
+			if m.ranks != nil {
+				return
+			}
 			if len(nodes) == 0 && !h.h.Initialised() {
 				nodes = []int{0} // the error, and nothing else
 			}

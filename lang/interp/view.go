@@ -757,6 +757,9 @@ func (m *Machine) endView(v *View, node int, at, stmt position) {
 		m.fail("E0506", at, "the view `%s` has ended already", v.text())
 	}
 	v.end(m, siteOf(stmt))
+	if m.ranks != nil { // each has what its tasks need
+		return
+	}
 	for _, d := range v.of.data() {
 		m.submit(d, at, func() error { return m.job.GatherTo(d.h, node) })
 	}

@@ -68,13 +68,37 @@ func (m *Machine) waitFor(v any, at position) {
 	if len(hs) == 0 {
 		return
 	}
-	if err := m.job.WaitHandles(m.ctx, hs...); err != nil {
+	err := m.job.WaitHandles(m.ctx, hs...)
+	if m.ranks != nil {
+		err = m.ranks.Agree(m.ctx, err)
+	}
+	if err != nil {
 		m.raiseEngine(err, at, first)
+	}
+	if m.ranks != nil {
+		m.raiseLost(list, at)
+		return
 	}
 	for _, h := range list {
 		if t := m.job.Lost(h.h); t != nil {
 			m.raiseTask(t, at, nil)
 		}
+	}
+}
+
+// raiseLost raises the failures that lost data on any rank.
+func (m *Machine) raiseLost(list []*Handle, at position) {
+	var ds []*diag.Diagnostic
+	for _, h := range list {
+		if t := m.job.Lost(h.h); t != nil {
+			ds = append(ds, m.taskDiagnostic(t, at, nil))
+		}
+	}
+	if ds = m.failuresOfRanks(ds, at); len(ds) > 0 {
+		m.collect()
+		m.pending = nil
+		m.tell()
+		panic(&raised{several(ds)})
 	}
 }
 
@@ -86,6 +110,9 @@ func (m *Machine) busy(v any, at position) bool {
 	}
 	switch v := v.(type) {
 	case *Task:
+		if v.ticket != nil {
+			return m.anywhere(v.t != nil && !v.t.Done(), at)
+		}
 		return v.t != nil && !v.t.Done()
 	case *Gate:
 		return !v.g.Opened()
@@ -103,18 +130,22 @@ func (m *Machine) busy(v any, at position) bool {
 		if err != nil {
 			m.raiseEngine(err, at, h)
 		}
-		return b
+		return m.anywhere(b, at)
 	})
 }
 
 // waitTask waits for one task and raises its failure.
 func (m *Machine) waitTask(t *Task, at position) {
-	if t.t == nil {
+	var err error
+	switch {
+	case t.ticket != nil:
+		err = m.ranks.WaitTask(m.ctx, t.ticket)
+	case t.t == nil:
 		return
-	}
-	err := t.t.Wait(m.ctx)
-	if err == nil {
-		err = t.t.Err()
+	default:
+		if err = t.t.Wait(m.ctx); err == nil {
+			err = t.t.Err()
+		}
 	}
 	if err != nil {
 		m.raiseEngine(err, at, nil)
@@ -123,7 +154,11 @@ func (m *Machine) waitTask(t *Task, at position) {
 
 // waitAll waits for everything and raises the failures that were not raised yet.
 func (m *Machine) waitAll(at position) {
-	if err := m.job.Wait(m.ctx); err != nil {
+	wait := m.job.Wait
+	if m.ranks != nil {
+		wait = m.ranks.Wait
+	}
+	if err := wait(m.ctx); err != nil {
 		m.raiseEngine(err, at, nil)
 	}
 	if m.endedCtx() != nil { // what was dropped has ended too
@@ -138,6 +173,7 @@ func (m *Machine) waitAll(at position) {
 	if t := m.job.LastCancelled(); len(ds) == 0 && t != nil && t.ID > m.told {
 		ds = append(ds, m.inVain(t))
 	}
+	ds = m.failuresOfRanks(ds, at)
 	if len(ds) == 0 {
 		return
 	}

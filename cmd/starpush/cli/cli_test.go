@@ -34,6 +34,15 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root": // may read every file
 				return os.Geteuid() == 0, nil
+			case "mpi":
+				_, openmpi := exec.LookPath("mpirun.openmpi")
+				_, mpich := exec.LookPath("mpirun.mpich")
+				if err := errors.Join(openmpi, mpich); err != nil && os.Getenv("STARPUSH_NEED_MPI") != "" {
+					return false, err
+				} else if err != nil {
+					return false, nil
+				}
+				return true, nil
 			case "zpty": // zsh can have a terminal of its own
 				return exec.Command("zsh", "-f", "-c", "zmodload zsh/zpty").Run() == nil, nil
 			}

@@ -30,7 +30,7 @@ import (
 // runFlags are what "starpush FILE", "starpush -e" and "starpush run" take.
 type runFlags struct {
 	params, data, save []string
-	cpus               int64
+	cpus, ranks        int64
 	digits             int64
 	sched              string
 	sequential         bool
@@ -68,6 +68,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.Var(&numberFlag{p: &o.digits, lo: 1, hi: repl.MaxDigits, advice: "leave it out for as many as read back the same"}, "digits", "print floats with at most `N` significant digits, 1 to 17; str and f-strings have all")
+	f.Var(&numberFlag{p: &o.ranks, lo: 1, hi: 4096, advice: "mpirun starts ranks on other machines"}, "ranks", "run on `N` processes of this machine, through mpirun of Open MPI or MPICH")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
@@ -164,6 +165,18 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err := a.check(o); err != nil {
 		return err
 	}
+	if o.ranks > 1 {
+		return a.startRanks(ctx, o.ranks)
+	}
+	ranks, err := a.joinRanks(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.leave(ranks, a.runHere(ctx, o, ranks, name, src))
+}
+
+// runHere is runSource for this process, which may be a rank.
+func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name string, src []byte) error {
 	saves, err := savesOf(o.save)
 	if err != nil {
 		return err
@@ -200,7 +213,7 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err != nil {
 		return err
 	}
-	err = a.execute(ctx, o, prog, rt, saves, opts)
+	err = a.execute(ctx, o, prog, rt, saves, append(opts, ranks.options()...))
 	err = a.writeTraces(outputs, o, name, src, err)
 	return a.endRuntime(rt, o, err)
 }

@@ -1,0 +1,181 @@
+package cli
+
+// Runs on several ranks, which mpirun has started.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/starpush/starpush/accel/mpi"
+	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang"
+)
+
+// ranks is the part of this process in a run of several. Rank 0 speaks for all; what another has to say is kept until it is
+// known that rank 0 does not say it.
+type ranks struct {
+	world *mpi.World
+	said  bytes.Buffer // on standard error, of ranks other than 0
+	err   io.Writer    // that
+}
+
+// joinRanks returns the part of this process in a run, nil if it runs alone. It changes where a writes to, and what o asks for: only rank 0 writes files.
+func (a *app) joinRanks(ctx context.Context, o *runFlags) (*ranks, error) {
+	launch, ok := mpi.Launched()
+	if !ok || launch.Size == 1 {
+		return nil, nil
+	}
+	world, err := mpi.Init(ctx, mpi.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%s started this process as one of several ranks, which need MPI: %w", launch.Launcher, err)
+	}
+	if world.Size() == 1 {
+		return nil, world.Close(ctx)
+	}
+	if world.TagUB() < cluster.MaxTag {
+		return nil, fmt.Errorf("the MPI library has tags up to %d only, and ranks need %d", world.TagUB(), cluster.MaxTag)
+	}
+	if o.cpus == 0 && launch.Local > 1 { // the ranks of a machine share its CPUs
+		o.cpus = int64(max(1, goruntime.NumCPU()/launch.Local))
+		if n := goruntime.GOMAXPROCS(0); n < goruntime.NumCPU() { // the launcher has shared them out
+			o.cpus = int64(n)
+		}
+	}
+	r := &ranks{world: world, err: a.con.err.w}
+	if world.Rank() > 0 {
+		a.con.out.w, a.con.err.w = io.Discard, &r.said
+		o.trace, o.report, o.stats, o.profile, o.advise = "", "", false, false, false
+		o.progress = "never"
+	}
+	return r, nil
+}
+
+// options are those of a run on ranks.
+func (r *ranks) options() []lang.Option {
+	if r == nil {
+		return nil
+	}
+	return []lang.Option{lang.Ranks(cluster.OverMPI(r.world.Comm()))}
+}
+
+// endWithin is how long a rank whose run has ended waits for the others, before it ends them all.
+const endWithin = 5 * time.Second
+
+// leave ends the part of this process, whose run ended with err. All ranks return the same exit status: that of rank 0, or
+// the largest if that is 0. If the others do not come to their end, because this one has failed alone, it ends them.
+func (a *app) leave(r *ranks, err error) error {
+	if r == nil {
+		return err
+	}
+	code := exitOK
+	var e *exitError
+	switch {
+	case errors.As(err, &e):
+		code = e.code
+	case err != nil:
+		code = exitFailed
+	}
+	ctx := context.Background()
+	if code != exitOK {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, endWithin)
+		defer cancel()
+	}
+	codes := []int64{int64(code), 0}
+	if r.world.Rank() == 0 {
+		codes[1] = int64(code)
+	}
+	_, failed := r.world.Comm().IallreduceInt64(codes, mpi.Max).Wait(ctx)
+	if failed == nil {
+		if r.world.Rank() > 0 && code != exitOK && codes[1] == exitOK {
+			r.speak(err)
+		}
+		if failed = r.world.Close(ctx); failed == nil && code == exitOK && codes[0] != exitOK {
+			return status(int(codes[0]))
+		}
+	}
+	if failed != nil {
+		if r.world.Rank() > 0 {
+			r.speak(err)
+		}
+		if code == exitOK {
+			fmt.Fprintf(r.err, "starpush: rank %d: %v\n", r.world.Rank(), failed)
+			code = exitFailed
+		}
+		r.world.Abort(code)
+	}
+	return err
+}
+
+// speak writes what this rank has to say, with its number.
+func (r *ranks) speak(err error) {
+	text := r.said.String()
+	var e *exitError
+	if errors.As(err, &e) && e.err != nil {
+		text += fmt.Sprintln("starpush:", e.err)
+	}
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(r.err, "rank %d: %s", r.world.Rank(), line)
+	}
+}
+
+// startRanks runs this command again on n ranks of this machine, through the launcher of the MPI library.
+func (a *app) startRanks(ctx context.Context, n int64) error {
+	lib, err := mpi.Open()
+	if err != nil {
+		return usagef("--ranks needs MPI: %v", err)
+	}
+	names, args := []string{"mpirun.openmpi", "mpirun"}, []string{"--quiet"} // what is wrong, rank 0 says
+	if lib.Implementation() == "MPICH" {
+		names, args = []string{"mpirun.mpich", "mpiexec.hydra", "mpirun"}, nil
+	}
+	var path string
+	for _, name := range names {
+		if path, err = exec.LookPath(name); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return usagef("--ranks needs the launcher of %s, and there is none of %s; install it (Debian: openmpi-bin, or mpich)", lib, strings.Join(names, ", "))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, slices.Concat(args, []string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:]))...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the ranks
+	cmd.WaitDelay = 10 * time.Second
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return status(max(exit.ExitCode(), exitFailed))
+	}
+	return err
+}
+
+// withoutRanks leaves --ranks out of arguments.
+func withoutRanks(args []string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--":
+			return append(out, args[i:]...)
+		case a == "--ranks":
+			i++
+		case !strings.HasPrefix(a, "--ranks="):
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,277 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Box is the elements Lo ≤ i < Hi of data. Axes that the data does not have are 0 to 1.
+type Box struct{ Lo, Hi [iface.MaxRank]int }
+
+// Elements returns the number of elements of b.
+func (b *Box) Elements() int {
+	n := 1
+	for k := range b.Lo {
+		n *= b.Hi[k] - b.Lo[k]
+	}
+	return n
+}
+
+func (b *Box) touches(o *Box) bool {
+	for k := range b.Lo {
+		if b.Lo[k] >= o.Hi[k] || o.Lo[k] >= b.Hi[k] {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Box) within(o *Box) bool {
+	for k := range b.Lo {
+		if b.Lo[k] < o.Lo[k] || b.Hi[k] > o.Hi[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// cut returns the part of b in o, which it touches, and what is left of b, in at most two boxes for each axis.
+func (b *Box) cut(o *Box) (inside Box, rest []Box) {
+	inside = *b
+	for k := range b.Lo {
+		if lo := o.Lo[k]; inside.Lo[k] < lo {
+			r := inside
+			r.Hi[k], inside.Lo[k] = lo, lo
+			rest = append(rest, r)
+		}
+		if hi := o.Hi[k]; inside.Hi[k] > hi {
+			r := inside
+			r.Lo[k], inside.Hi[k] = hi, hi
+			rest = append(rest, r)
+		}
+	}
+	return inside, rest
+}
+
+// Data is a directory of the ranks that have the value of data, element by element. All ranks have the same directory, as all
+// see the same accesses. It is not safe for concurrent use.
+type Data struct {
+	pieces []*piece // without overlap; together they are the data
+	sums   []*Place // places with contributions that were not combined
+}
+
+// piece is elements that the same ranks have.
+type piece struct {
+	box     Box
+	holders []int // in the order in which they got the value; none: there is no value
+	gone    bool  // it was cut, or replaced by a larger one
+}
+
+// Everywhere returns the holders of data that all ranks have from the start.
+func Everywhere(size int) []int {
+	all := make([]int, size)
+	for r := range all {
+		all[r] = r
+	}
+	return all
+}
+
+// NewData returns the directory of data whose value is on the ranks in holders, nil for no value.
+func NewData(box Box, holders []int) *Data {
+	return &Data{pieces: []*piece{{box: box, holders: slices.Clone(holders)}}}
+}
+
+// Pieces returns into how many pieces the data is cut: the elements of one are on the same ranks.
+func (d *Data) Pieces() int { return len(d.pieces) }
+
+// Place is elements of data that tasks use: a handle.
+type Place struct {
+	Handle *datamgr.Handle // of the elements; the directory does not look at it
+
+	data  *Data
+	box   Box
+	owner int
+	exact *piece // the piece that is this box; nil, or gone: look for it
+
+	home         int // the rank that has what contributions are added to
+	contributors []int
+}
+
+// Place returns the place of a box of d, which a rank owns.
+func (d *Data) Place(box Box, owner int) *Place { return &Place{data: d, box: box, owner: owner} }
+
+// Owner returns the rank that owns p.
+func (p *Place) Owner() int { return p.owner }
+
+// Box returns the elements of p.
+func (p *Place) Box() Box { return p.box }
+
+// each calls fn with the pieces that touch p.
+func (p *Place) each(fn func(*piece)) {
+	if p.exact != nil && !p.exact.gone {
+		fn(p.exact)
+		return
+	}
+	for _, q := range p.data.pieces {
+		if !q.box.touches(&p.box) {
+			continue
+		}
+		if fn(q); q.box == p.box {
+			p.exact = q
+			return
+		}
+	}
+}
+
+// HasValue reports whether all elements of p have a value somewhere, or will have one once contributions are combined.
+func (p *Place) HasValue() bool {
+	ok := true
+	p.each(func(q *piece) {
+		ok = ok && (len(q.holders) > 0 || slices.ContainsFunc(p.data.sums, func(o *Place) bool {
+			inside, _ := q.box.cut(&p.box)
+			return inside.within(&o.box)
+		}))
+	})
+	return ok
+}
+
+// Move is elements that one rank sends to another.
+type Move struct {
+	Box      Box
+	From, To int
+}
+
+// Read gives a rank the value of p, and returns what has to be sent for that. Elements without a value stay without.
+//
+// The n-th rank that gets a value gets it from rank n - 2^k of those that have it, with the largest k: when many ranks
+// read a value, the messages are a binomial tree.
+func (p *Place) Read(rank int) (moves []Move) {
+	moves, _ = p.give(rank, false)
+	return moves
+}
+
+// give is Read for elements that may have no value: these are in none, and with fresh they are taken to have one on that rank then.
+func (p *Place) give(rank int, fresh bool) (moves []Move, none []Box) {
+	var lacks []*piece
+	p.each(func(q *piece) {
+		if !slices.Contains(q.holders, rank) {
+			lacks = append(lacks, q)
+		}
+	})
+	for _, q := range lacks {
+		if !q.box.within(&p.box) {
+			q = p.data.split(q, &p.box)
+		}
+		if n := len(q.holders); n == 0 {
+			if none = append(none, q.box); !fresh {
+				continue
+			}
+		} else {
+			top := 1
+			for 2*top <= n {
+				top *= 2
+			}
+			moves = append(moves, Move{q.box, q.holders[n-top], rank})
+		}
+		q.holders = append(q.holders, rank)
+	}
+	return moves, none
+}
+
+// split cuts q at the borders of box and returns the piece that is inside.
+func (d *Data) split(q *piece, box *Box) *piece {
+	inside, rest := q.box.cut(box)
+	q.gone = true
+	d.pieces = slices.DeleteFunc(d.pieces, func(o *piece) bool { return o == q })
+	in := &piece{box: inside, holders: slices.Clone(q.holders)}
+	d.pieces = append(d.pieces, in)
+	for _, r := range rest {
+		d.pieces = append(d.pieces, &piece{box: r, holders: slices.Clone(q.holders)})
+	}
+	return in
+}
+
+// Write makes ranks the only ones that have a value of p, a new one.
+func (p *Place) Write(ranks ...int) {
+	if q := p.exact; q != nil && !q.gone {
+		q.holders = append(q.holders[:0], ranks...)
+		return
+	}
+	var touched []*piece
+	p.each(func(q *piece) { touched = append(touched, q) })
+	if len(touched) == 1 && touched[0].box == p.box {
+		touched[0].holders = append(touched[0].holders[:0], ranks...)
+		return
+	}
+	d := p.data
+	for _, q := range touched {
+		if !q.box.within(&p.box) {
+			q = d.split(q, &p.box)
+		}
+		q.gone = true
+	}
+	d.pieces = slices.DeleteFunc(d.pieces, func(q *piece) bool { return q.gone })
+	p.exact = &piece{box: p.box, holders: slices.Clone(ranks)}
+	d.pieces = append(d.pieces, p.exact)
+}
+
+// Source returns the rank that has the first element of p, and the owner of p if none has.
+func (p *Place) Source() int {
+	rank, found := p.owner, false
+	p.each(func(q *piece) {
+		if len(q.holders) == 0 || found {
+			return
+		}
+		for k := range q.box.Lo {
+			if p.box.Lo[k] < q.box.Lo[k] {
+				return
+			}
+		}
+		rank, found = q.holders[0], true
+	})
+	return rank
+}
+
+// Claim is Read that makes a rank the one that has a value of the elements that have none, which are in none.
+func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank, true) }
+
+// Contribute notes that a rank adds to p, and returns the rank where the contributions are added to the value: one that
+// has the first element, or the owner. The value is on that rank if moves were carried out. Elements in none have no value: the
+// contributions are their value.
+func (p *Place) Contribute(rank int) (home int, moves []Move, none []Box) {
+	if p.contributors == nil {
+		p.home = p.Source()
+		moves, none = p.give(p.home, true)
+		p.contributors = make([]int, 0, 4)
+		p.data.sums = append(p.data.sums, p)
+	}
+	if at, found := slices.BinarySearch(p.contributors, rank); !found {
+		p.contributors = slices.Insert(p.contributors, at, rank)
+	}
+	return p.home, moves, none
+}
+
+// Contributes reports whether a rank has contributed to p since the last Combine.
+func (p *Place) Contributes(rank int) bool { return slices.Contains(p.contributors, rank) }
+
+// Open returns the places that touch p, other than p itself if it is to be left out, which have contributions that were not combined.
+func (p *Place) Open(without bool) (open []*Place) {
+	for _, o := range p.data.sums {
+		if o.box.touches(&p.box) && !(without && o == p) {
+			open = append(open, o)
+		}
+	}
+	return open
+}
+
+// Combine ends the contributions to p: home is the only rank with a value then, and contributors are the ranks, in their order, that
+// have contributed.
+func (p *Place) Combine() (home int, contributors []int) {
+	home, contributors = p.home, p.contributors
+	p.contributors = nil
+	p.data.sums = slices.DeleteFunc(p.data.sums, func(o *Place) bool { return o == p })
+	p.Write(home)
+	return home, contributors
+}

@@ -1,0 +1,31 @@
+// Package cluster holds what the engine needs to run one program on several processes, its ranks: how they send
+// messages (Comm), and which of them has which data (Data, Place).
+//
+// Every rank runs the whole program and submits the same tasks in the same order, so all know, without a
+// message, which rank runs a task and which has the values that it reads. A rank runs the tasks that are its own, sends
+// what others need, and receives what it needs itself. StarPU-MPI and PaRSEC's dynamic interface work
+// like this (Agullo et al., Achieving high performance on supercomputers with a sequential task-based programming model,
+// IEEE TPDS 2017).
+//
+// The messages are the fewest that owners and order allow: a value goes to a rank at most once before it is
+// written again, and only in those elements that the rank lacks.
+package cluster
+
+// Comm carries messages between ranks. Messages from one rank to another with the same tag arrive in the
+// order in which they were sent, and a receive that was started first gets the first. Its methods are safe for concurrent use,
+// and do not wait. Memory that is passed belongs to the Comm until done is called. done may be called from the
+// method itself or from another goroutine. It must not wait for messages.
+type Comm interface {
+	// Rank is the number of this process, from 0.
+	Rank() int
+	// Size is how many processes there are.
+	Size() int
+	// Send sends data to another rank. Tags are 0 to MaxTag.
+	Send(to, tag int, data []byte, done func(error))
+	// Recv receives a message, which may be shorter than into, and passes its length to done. A message
+	// that is longer is an error.
+	Recv(from, tag int, into []byte, done func(n int, err error))
+}
+
+// MaxTag is the largest tag of a message.
+const MaxTag = 1<<20 - 1

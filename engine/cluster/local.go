@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Local returns the ends of n ranks that are in one process: for tests of programs, without MPI. Messages are
+// copied.
+func Local(n int) []Comm {
+	net := &network{queues: map[route]*queue{}}
+	all := make([]Comm, n)
+	for r := range all {
+		all[r] = &local{net, r, n}
+	}
+	return all
+}
+
+type route struct{ from, to, tag int }
+
+type network struct {
+	mu     sync.Mutex
+	queues map[route]*queue
+}
+
+// queue has messages that were not received, or receives that got none yet.
+type queue struct {
+	sent     [][]byte
+	receives []receipt
+}
+
+type receipt struct {
+	into []byte
+	done func(int, error)
+}
+
+type local struct {
+	net        *network
+	rank, size int
+}
+
+func (l *local) Rank() int { return l.rank }
+func (l *local) Size() int { return l.size }
+
+func (l *local) Send(to, tag int, data []byte, done func(error)) {
+	if to < 0 || to >= l.size || tag < 0 || tag > MaxTag {
+		done(fmt.Errorf("cluster: no message to rank %d with tag %d is possible", to, tag))
+		return
+	}
+	r := l.net.pass(route{l.rank, to, tag}, append(make([]byte, 0, len(data)), data...), nil)
+	done(nil)
+	r.end()
+}
+
+func (l *local) Recv(from, tag int, into []byte, done func(int, error)) {
+	l.net.pass(route{from, l.rank, tag}, nil, &receipt{into, done}).end()
+}
+
+// delivery is a message and its receipt, or nothing yet.
+type delivery struct {
+	data []byte
+	to   *receipt
+}
+
+// pass adds a message, or a receipt, and returns a pair of them if there is one now.
+func (n *network) pass(at route, data []byte, to *receipt) (d delivery) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	q := n.queues[at]
+	if q == nil {
+		q = &queue{}
+		n.queues[at] = q
+	}
+	if to == nil {
+		q.sent = append(q.sent, data)
+	} else {
+		q.receives = append(q.receives, *to)
+	}
+	if len(q.sent) > 0 && len(q.receives) > 0 {
+		d = delivery{q.sent[0], &q.receives[0]}
+		q.sent, q.receives = q.sent[1:], q.receives[1:]
+	}
+	if len(q.sent) == 0 && len(q.receives) == 0 {
+		delete(n.queues, at)
+	}
+	return d
+}
+
+func (d delivery) end() {
+	if d.to == nil {
+		return
+	}
+	if len(d.data) > len(d.to.into) {
+		d.to.done(0, errors.New("cluster: the message is longer than the memory for it"))
+		return
+	}
+	d.to.done(copy(d.to.into, d.data), nil)
+}

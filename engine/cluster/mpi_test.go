@@ -1,0 +1,101 @@
+//go:build unix
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/accel/mpi"
+)
+
+// Ranks are this binary, started by a launcher with these variables.
+const (
+	programsVariable = "STARPUSH_CLUSTER_TEST_PROGRAMS" // how many random programs a rank runs
+	firstVariable    = "STARPUSH_CLUSTER_TEST_FIRST"    // the seed of the first
+)
+
+func TestMain(m *testing.M) {
+	if n, err := strconv.Atoi(os.Getenv(programsVariable)); err == nil {
+		first, _ := strconv.ParseUint(os.Getenv(firstVariable), 10, 64)
+		os.Exit(rank(n, first))
+	}
+	os.Exit(m.Run())
+}
+
+// rank runs random programs as one of the ranks that a launcher started.
+func rank(programs int, first uint64) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	w, err := mpi.Init(ctx, mpi.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for n := range programs {
+		p := program{first + uint64(n), 20 + n%80}
+		if bad := p.onRank(p.alone(), OverMPI(w.Comm())); bad != "" {
+			fmt.Println(bad)
+			w.Abort(1)
+		}
+	}
+	fmt.Println("rank", w.Rank(), "is done")
+	if err := w.Close(ctx); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+// TestMPI runs random programs on ranks of Open MPI and MPICH.
+func TestMPI(t *testing.T) {
+	for _, test := range []struct {
+		launcher string
+		args     []string
+	}{
+		{"mpirun.openmpi", []string{"--allow-run-as-root", "--oversubscribe"}},
+		{"mpirun.mpich", nil},
+	} {
+		t.Run(test.launcher, func(t *testing.T) {
+			path, err := exec.LookPath(test.launcher)
+			if err != nil {
+				if os.Getenv("STARPUSH_NEED_MPI") != "" {
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
+			end := time.Now().Add(*soak)
+			programs := 15
+			if *soak > 0 {
+				programs = 60
+			}
+			first := *seed
+			for {
+				for _, size := range []int{2, 3, 4, 7} {
+					ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+					cmd := exec.CommandContext(ctx, path, append(test.args[:len(test.args):len(test.args)], "-n", strconv.Itoa(size), os.Args[0])...)
+					cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", programsVariable, programs), fmt.Sprintf("%s=%d", firstVariable, first))
+					cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+					cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+					out, err := cmd.CombinedOutput()
+					cancel()
+					if err != nil || strings.Count(string(out), "is done") != size {
+						t.Fatalf("%d ranks, programs from %d: %v\n%s", size, first, err, out)
+					}
+					first += uint64(programs)
+				}
+				if time.Now().After(end) {
+					t.Logf("%d programs", first-*seed)
+					return
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+var (
+	soak = flag.Duration("soak", 0, "run random programs for this long")
+	seed = flag.Uint64("seed", 1, "first seed of the random programs")
+)
+
+// runner is what a random program runs on: a job of several ranks, or one of the engine.
+type runner interface {
+	submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error
+	acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error)
+	unregister(h *datamgr.Handle) error
+	wait() error
+}
+
+type alone struct{ j *engine.Job }
+
+func (a alone) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, _ int) error {
+	return a.j.Submit(&engine.TaskSpec{Codelet: c, Operands: ops, Args: args})
+}
+func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
+	return a.j.Acquire(context.Background(), h, mode)
+}
+func (a alone) unregister(h *datamgr.Handle) error { return a.j.Unregister(h) }
+func (a alone) wait() error                        { return a.j.Wait(context.Background()) }
+
+type several struct{ j *Job }
+
+func (s several) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error {
+	t := &Task{TaskSpec: engine.TaskSpec{Codelet: c, Operands: ops, Args: args}}
+	if on >= 0 {
+		t.On = 1 + on%s.j.Size()
+	}
+	return s.j.Submit(t)
+}
+func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
+	return s.j.Acquire(context.Background(), h, mode, engine.AcquireOptions{})
+}
+func (s several) unregister(h *datamgr.Handle) error { return s.j.Unregister(h) }
+func (s several) wait() error                        { return s.j.Wait(context.Background()) }
+
+// each calls fn with the elements of b and their places in the whole.
+func each(b *iface.Buffer, fn func(at int, x *int64)) {
+	base, step := b.Number()
+	for i := range b.Len() {
+		at, off := base, 0
+		for axis, rest := int(b.Rank)-1, i; axis >= 0; axis-- {
+			at += rest % b.Dim[axis] * step[axis]
+			off += rest % b.Dim[axis] * b.Stride[axis]
+			rest /= b.Dim[axis]
+		}
+		fn(at, (*int64)(unsafe.Add(b.Ptr, 8*off)))
+	}
+}
+
+// mix is the kernel of all tasks: what it writes depends on all that it reads, and on the places of elements.
+func mix(c *engine.TaskContext) error {
+	s := c.Arg(0).Int()
+	for i := range c.NumBuffers() {
+		if m := c.Mode(i); m == iface.R || m == iface.RW {
+			each(c.Buffer(i), func(at int, x *int64) { s = s*31 + *x ^ int64(at) })
+		}
+	}
+	for i := range c.NumBuffers() {
+		switch c.Mode(i) {
+		case iface.W, iface.Scratch:
+			each(c.Buffer(i), func(at int, x *int64) { *x = s + int64(at*7) })
+		case iface.RW:
+			each(c.Buffer(i), func(at int, x *int64) { *x = *x*5 + s ^ int64(at) })
+		case iface.Commute, iface.Redux:
+			each(c.Buffer(i), func(at int, x *int64) { *x += s + int64(at) })
+		}
+	}
+	return nil
+}
+
+// program is a random program: the same for all runners.
+type program struct {
+	seed  uint64
+	steps int
+}
+
+// run runs p and returns all values that it saw.
+func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) {
+	r := rand.New(rand.NewPCG(p.seed, 77))
+	var data []*datamgr.Handle           // whole
+	parts := map[int][]*datamgr.Handle{} // of each, with the whole
+	register := func() error {
+		dims := [][]int{{1 + r.IntN(40)}, {1 + r.IntN(9), 1 + r.IntN(9)}, {1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(5)}}[r.IntN(3)]
+		spec := engine.DataSpec{Kind: iface.KindOf(len(dims)), Elem: iface.I64, Dims: dims}
+		var h *datamgr.Handle
+		var err error
+		if r.IntN(3) == 0 {
+			h, err = rt.Register(spec)
+		} else {
+			first := r.Int64N(1000)
+			h, err = rt.RegisterFilled(spec, func(b *iface.Buffer) error {
+				each(b, func(at int, x *int64) { *x = first + int64(at*at) })
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+		if err := rt.SetReduction(h, datamgr.SumReduction()); err != nil {
+			return err
+		}
+		data = append(data, h)
+		parts[len(data)-1] = []*datamgr.Handle{h}
+		return nil
+	}
+	written := map[*datamgr.Handle]bool{} // whole data with a value everywhere
+	see := func(h *datamgr.Handle) error {
+		a, err := on.acquire(h, iface.R)
+		if err != nil {
+			return err
+		}
+		var v []int64
+		each(a.Buffer(), func(_ int, x *int64) { v = append(v, *x) })
+		seen = append(seen, v)
+		return a.Release()
+	}
+	for range 2 + r.IntN(4) {
+		if err := register(); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range data {
+		written[h] = h.Initialised()
+	}
+	// What is not written yet is written before it is read.
+	full := func(i int) error {
+		if h := data[i]; !written[h] {
+			written[h] = true
+			return on.submit(codelet, []engine.Operand{{Handle: h, Mode: iface.W}}, []iface.Scalar{iface.Int(3)}, -1)
+		}
+		return nil
+	}
+	for range p.steps {
+		i := r.IntN(len(data))
+		switch k := r.IntN(20); {
+		case k == 0: // a view
+			h := parts[i][r.IntN(len(parts[i]))]
+			d := h.Desc()
+			var f filter.Filter
+			axis := r.IntN(int(d.Rank))
+			n := d.Dim[axis]
+			switch {
+			case d.Rank >= 2 && r.IntN(2) == 0:
+				counts := make([]int, d.Rank)
+				for k := range counts {
+					counts[k] = 1 + r.IntN(min(3, d.Dim[k]))
+				}
+				f = filter.TilesN(counts, 0)
+			case r.IntN(3) == 0 && n >= 4:
+				f = filter.Axis(axis, 2, 1)
+			default:
+				f = filter.Axis(axis, 1+r.IntN(min(4, n)), 0)
+			}
+			v, err := rt.Partition(h, f)
+			if err != nil {
+				return nil, fmt.Errorf("%v: %w", d.String(), err)
+			}
+			parts[i] = append(parts[i], v.Parts...)
+		case k == 1:
+			if err := full(i); err != nil {
+				return nil, err
+			}
+			if err := see(parts[i][r.IntN(len(parts[i]))]); err != nil {
+				return nil, err
+			}
+		case k == 2:
+			if err := full(i); err != nil {
+				return nil, err
+			}
+			a, err := on.acquire(parts[i][r.IntN(len(parts[i]))], iface.RW)
+			if err != nil {
+				return nil, err
+			}
+			each(a.Buffer(), func(at int, x *int64) { *x = *x*3 + int64(at) })
+			if err := a.Release(); err != nil {
+				return nil, err
+			}
+		case k == 3 && r.IntN(3) == 0:
+			if err := on.wait(); err != nil {
+				return nil, err
+			}
+		default:
+			var ops []engine.Operand
+			var used []*datamgr.Handle
+			for range 1 + r.IntN(3) {
+				i := r.IntN(len(data))
+				h := parts[i][r.IntN(len(parts[i]))]
+				if slices.ContainsFunc(used, h.Overlaps) {
+					continue
+				}
+				mode := []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.RW, iface.Commute, iface.Redux, iface.Redux}[r.IntN(8)]
+				if mode != iface.W && (mode != iface.Redux || h != data[i]) {
+					if err := full(i); err != nil {
+						return nil, err
+					}
+				}
+				if h == data[i] && mode.Writes() {
+					written[h] = true
+				}
+				used, ops = append(used, h), append(ops, engine.Operand{Handle: h, Mode: mode})
+			}
+			target := -1
+			if r.IntN(4) == 0 {
+				target = r.IntN(100)
+			}
+			for range 1 + r.IntN(3)*r.IntN(2) {
+				if err := on.submit(codelet, ops, []iface.Scalar{iface.Int(r.Int64N(100))}, target); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for i, h := range data {
+		if err := full(i); err != nil {
+			return nil, err
+		}
+		if err := see(h); err != nil {
+			return nil, err
+		}
+		if err := on.unregister(h); err != nil {
+			return nil, err
+		}
+	}
+	return seen, on.wait()
+}
+
+var codelet = &engine.Codelet{Name: "mix", CPU: []engine.Impl{mix}}
+
+// alone returns what p sees in a sequential run.
+func (p program) alone() (seen [][]int64) {
+	rt, err := engine.New(engine.Options{Sequential: true})
+	if err != nil {
+		panic(err)
+	}
+	defer rt.Close()
+	j := rt.NewJob(context.Background(), engine.JobOptions{})
+	defer j.Close()
+	if seen, err = p.run(rt, alone{j}); err != nil {
+		panic(fmt.Sprintf("seed %d, alone: %v", p.seed, err))
+	}
+	return seen
+}
+
+// onRank runs p as one rank, and returns what is wrong: it did not see want, or a call failed.
+func (p program) onRank(want [][]int64, comm Comm) string {
+	rt, err := engine.New(engine.Options{Workers: 1 + comm.Rank()%2})
+	if err != nil {
+		return err.Error()
+	}
+	j := NewJob(context.Background(), rt, comm, Options{})
+	seen, err := p.run(rt, several{j})
+	at := fmt.Sprintf("seed %d, rank %d of %d: ", p.seed, comm.Rank(), comm.Size())
+	if err != nil {
+		return at + err.Error()
+	}
+	if f := j.Local().Failures(); len(f) > 0 {
+		return at + f[0].Error()
+	}
+	if err := j.Close(); err != nil {
+		return at + err.Error()
+	}
+	if err := rt.Close(); err != nil {
+		return at + err.Error()
+	}
+	if !slices.EqualFunc(seen, want, slices.Equal[[]int64]) {
+		return fmt.Sprintf("%ssaw\n%v, want\n%v", at, seen, want)
+	}
+	return ""
+}
+
+func (p program) check(t *testing.T, size int) {
+	t.Helper()
+	want, ends := p.alone(), Local(size)
+	var group sync.WaitGroup
+	for r := range size {
+		group.Go(func() {
+			if bad := p.onRank(want, ends[r]); bad != "" {
+				t.Error(bad)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestRandomPrograms runs random programs on 1 to 7 ranks: each rank sees the values of a sequential run.
+func TestRandomPrograms(t *testing.T) {
+	n, end := *seed, time.Now().Add(*soak)
+	for more := true; more; n++ {
+		p := program{n, 20 + int(n%80)}
+		p.check(t, []int{1, 2, 3, 4, 7}[n%5])
+		if t.Failed() {
+			return
+		}
+		more = n < *seed+100 || time.Now().Before(end)
+	}
+	t.Logf("%d programs", n-*seed)
+}

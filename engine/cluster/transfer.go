@@ -1,0 +1,267 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+// maxText bounds the text of a failure in a message.
+const maxText = 16 << 10
+
+// partOf declares the part of data that is a box.
+func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle, error) {
+	d := root.Desc()
+	rank := int(d.Rank)
+	v, err := rt.Partition(root, filter.Within(box.Lo[:rank], box.Hi[:rank], filter.Axis(0, 1, 0)))
+	if err != nil {
+		return nil, err
+	}
+	return v.Parts[0], nil
+}
+
+// send sends the value that h has at this place of the order to another rank. If it was lost, an empty message and one with the
+// reason take its place.
+func (j *Job) send(h *datamgr.Handle, to, tag int) error {
+	d := h.Desc()
+	j.sent.Messages++
+	j.sent.Bytes += d.Bytes()
+	j.transfers.Add(1)
+	err := j.job.AcquireFunc(h, iface.R, func(a *engine.Access, err error) {
+		defer j.transfers.Done()
+		if err != nil {
+			j.sendNow(nil, to, tag)
+			j.sendNow(shorten(err.Error()), to, tag)
+			return
+		}
+		data, whole := contiguous(a.Buffer())
+		if !whole {
+			data = make([]byte, a.Buffer().Bytes())
+			copyRows(a.Buffer(), data, false)
+			_ = a.Release()
+		}
+		if len(data) == 0 {
+			data = []byte{0} // an empty message means failure
+		}
+		j.sendNow(data, to, tag)
+	})
+	if err != nil {
+		j.transfers.Done()
+	}
+	return err
+}
+
+// sendNow sends a message and returns when its memory is free, or the job has failed. A job that has failed sends what it was to send, or why it
+// cannot: a rank that is behind may need that to come as far.
+func (j *Job) sendNow(data []byte, to, tag int) {
+	done := make(chan error, 1)
+	j.comm.Send(to, tag, data, func(err error) { done <- err })
+	select {
+	case err := <-done:
+		if err != nil {
+			_ = j.fail(err)
+		}
+	case <-j.ctx.Done():
+	}
+}
+
+// RemoteError is the failure of data that another rank could not send.
+type RemoteError struct {
+	Rank int
+	Text string
+}
+
+func (e *RemoteError) Error() string { return fmt.Sprintf("on rank %d: %s", e.Rank, e.Text) }
+
+// receive gives h, at this place of the order, the value that another rank sends.
+func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
+	j.transfers.Add(1)
+	err := j.job.AcquireFunc(h, iface.W, func(a *engine.Access, err error) {
+		defer j.transfers.Done()
+		var data []byte
+		whole := false
+		if err == nil {
+			data, whole = contiguous(a.Buffer())
+		}
+		d := h.Desc()
+		if !whole || len(data) == 0 {
+			data, whole = make([]byte, max(1, d.Bytes())), len(data) == 0 && whole
+		}
+		n, failed := j.receiveNow(data, from, tag)
+		if failed == nil && n == 0 {
+			text := make([]byte, maxText)
+			if n, failed = j.receiveNow(text, from, tag); failed == nil {
+				failed = &RemoteError{from, string(text[:n])}
+			}
+		} else if failed == nil && n != len(data) {
+			failed = fmt.Errorf("cluster: rank %d sent %d bytes for data of %d; the ranks registered different data", from, n, len(data))
+			_ = j.fail(failed)
+		}
+		switch {
+		case err != nil: // the message was taken all the same
+		case failed != nil:
+			_ = a.Fail(failed)
+		case !whole && d.Bytes() > 0:
+			copyRows(a.Buffer(), data, true)
+		}
+	})
+	if err != nil {
+		j.transfers.Done()
+	}
+	return err
+}
+
+func (j *Job) receiveNow(into []byte, from, tag int) (n int, err error) {
+	if err := j.broken(); err != nil {
+		return 0, err
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	j.comm.Recv(from, tag, into, func(n int, err error) { done <- result{n, err} })
+	select {
+	case r := <-done:
+		if r.err != nil {
+			_ = j.fail(r.err)
+		}
+		return r.n, r.err
+	case <-j.ctx.Done():
+		return 0, context.Cause(j.ctx)
+	}
+}
+
+// contiguous returns the bytes of b, if its elements lie without gaps.
+func contiguous(b *iface.Buffer) ([]byte, bool) {
+	if b.Bytes() == 0 {
+		return nil, true
+	}
+	if !b.Contiguous() {
+		return nil, false
+	}
+	return unsafe.Slice((*byte)(b.Ptr), b.Bytes()), true
+}
+
+// copyRows copies the elements of b to bytes in row-major order, or back.
+func copyRows(b *iface.Buffer, bytes []byte, back bool) {
+	size := b.Elem.Size()
+	rank := int(b.Rank)
+	row := 1
+	if rank > 0 && b.Stride[rank-1] == 1 {
+		row = b.Dim[rank-1]
+	}
+	for i := 0; i < b.Len(); i += row {
+		off := 0
+		for axis, rest := rank-1, i; axis >= 0; axis-- {
+			off += rest % b.Dim[axis] * b.Stride[axis]
+			rest /= b.Dim[axis]
+		}
+		mem := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*size)), uintptr(row)*size)
+		if packed := bytes[uintptr(i)*size:][:len(mem)]; back {
+			copy(mem, packed)
+		} else {
+			copy(packed, mem)
+		}
+	}
+}
+
+// initialise gives the elements of p that have no value the one that they have when they are first read, on one rank, if they have one.
+func (j *Job) initialise(p *Place, rank int) error {
+	if !lazy(p.Handle) || p.HasValue() {
+		return nil
+	}
+	moves, none := p.Claim(rank)
+	if err := j.move(p.Handle, moves); err != nil || rank != j.Rank() || len(none) == 0 {
+		return err
+	}
+	// The engine initialises what is read, as elements of p.
+	return j.job.AcquireFunc(p.Handle, iface.R, func(*engine.Access, error) {})
+}
+
+// contribute prepares a rank for tasks that contribute to h. One rank has the value, and its tasks add to that; the others add to the
+// neutral element, in their own copies of h, which are the value of nothing until sum.
+func (j *Job) contribute(p *Place, rank int) error {
+	h := p.Handle
+	first := !p.Contributes(rank)
+	home, moves, none := p.Contribute(rank)
+	if err := j.move(h, moves); err != nil {
+		return err
+	}
+	if home == j.Rank() {
+		for _, box := range none {
+			part, err := j.partFor(h, box)
+			if err != nil {
+				return err
+			}
+			if err := j.writeNeutral(part, h.Reduction()); err != nil {
+				return err
+			}
+		}
+	}
+	if first && rank == j.Rank() && rank != home {
+		return j.writeNeutral(h, h.Reduction())
+	}
+	return nil
+}
+
+// writeNeutral submits a task of this rank that writes the neutral element of r to all of h.
+func (j *Job) writeNeutral(h *datamgr.Handle, r *datamgr.Reduction) error {
+	c := &engine.Codelet{Name: "neutral element", Modes: []iface.AccessMode{iface.W}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		return r.Init(c.Buffer(0))
+	}}}
+	return j.job.Submit(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: h, Mode: iface.W}}})
+}
+
+// combiner returns a codelet that adds a contribution to a value.
+func combiner(r *datamgr.Reduction) *engine.Codelet {
+	return &engine.Codelet{Name: "reduction", Modes: []iface.AccessMode{iface.RW, iface.R}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		return r.Combine(c.Buffer(0), c.Buffer(1))
+	}}}
+}
+
+// sum adds what the ranks have contributed to p to its value, in the order of the ranks.
+func (j *Job) sum(p *Place) error {
+	h, reduction := p.Handle, p.Handle.Reduction()
+	if !h.Alive() { // its view has ended since
+		var err error
+		if h, err = j.partFor(h.Root(), p.box); err != nil {
+			return err
+		}
+	}
+	home, contributors := p.Combine()
+	for _, r := range contributors {
+		if r == home {
+			continue
+		}
+		pair := [2]int{r, home}
+		tag := j.tags[pair] % MaxTag
+		j.tags[pair]++
+		switch j.Rank() {
+		case r:
+			if err := j.send(h, home, tag); err != nil {
+				return err
+			}
+		case home:
+			x, err := j.rt.RegisterLike(h, engine.DataSpec{})
+			if err != nil {
+				return err
+			}
+			if err := j.receive(x, r, tag); err != nil {
+				return err
+			}
+			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(reduction), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
+				return err
+			}
+			if err := j.job.Unregister(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package interp
+
+// Runs of one program on several ranks: see package engine/cluster. Every rank executes the whole script.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// acquireData is engine.Job.AcquireWith, on all ranks.
+func (m *Machine) acquireData(h *Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
+	if m.ranks != nil {
+		return m.ranks.Acquire(m.ctx, h.h, mode, o)
+	}
+	return m.job.AcquireWith(m.ctx, h.h, mode, o)
+}
+
+// unregisterData is engine.Job.Unregister, on all ranks.
+func (m *Machine) unregisterData(h *Handle, at position) error {
+	if m.ranks != nil {
+		return m.ranks.Unregister(h.h, m.siteFor(at))
+	}
+	return m.job.Unregister(h.h, m.siteFor(at))
+}
+
+// invalidateData is engine.Job.Invalidate, on all ranks.
+func (m *Machine) invalidateData(h *Handle, at position) error {
+	if m.ranks != nil {
+		return m.ranks.Invalidate(h.h, m.siteFor(at))
+	}
+	return m.job.Invalidate(h.h, m.siteFor(at))
+}
+
+// submitOnRank inserts the task of a site, which one of the ranks runs.
+func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
+	t := &cluster.Task{TaskSpec: st.spec}
+	if !keep && st.bundle == nil && s.opts.order == nil {
+		return nil, m.ranks.Submit(t)
+	}
+	if s.opts.order != nil {
+		m.oneRankOnly("a place in the sequence of a worker", "leave `order` out", s.opts.at["order"])
+	}
+	return m.ranks.SubmitTask(t, engine.TaskOptions{Bundle: st.bundle})
+}
+
+// oneRankOnly raises E0705 about something that runs on several ranks do not have.
+func (m *Machine) oneRankOnly(what, help string, at position) {
+	m.failHelp("E0705", at, "", help, "%s is possible on one rank only, and this run has %d", what, m.ranks.Size())
+}
+
+// anywhere reports whether mine is true on any rank: they all take the same branch then.
+func (m *Machine) anywhere(mine bool, at position) bool {
+	if m.ranks == nil {
+		return mine
+	}
+	var b []byte
+	if mine {
+		b = []byte{1}
+	}
+	all, err := m.ranks.Gather(m.ctx, b)
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	for _, b := range all {
+		if len(b) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// failuresOfRanks gives all ranks the failures that each has, in the order of the ranks.
+func (m *Machine) failuresOfRanks(mine []*diag.Diagnostic, at position) (all []*diag.Diagnostic) {
+	if m.ranks == nil {
+		return mine
+	}
+	b, err := json.Marshal(mine)
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	lists, err := m.ranks.Gather(m.ctx, b)
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	for r, b := range lists {
+		if r == m.ranks.Rank() {
+			all = append(all, mine...)
+			continue
+		}
+		var list []*diag.Diagnostic
+		if err := json.Unmarshal(b, &list); err != nil {
+			m.raiseEngine(fmt.Errorf("the failures of rank %d: %w", r, err), at, nil)
+		}
+		for _, d := range list {
+			d.Message = fmt.Sprintf("on rank %d: %s", r, d.Message)
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// ofRankZero returns the text that rank 0 passes.
+func (m *Machine) ofRankZero(text string, at position) string {
+	b, err := m.ranks.Share(m.ctx, 0, []byte(text))
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	return string(b)
+}
+
+// target is where save writes: only rank 0 does.
+func (m *Machine) target() FileSystem {
+	if m.ranks != nil && m.ranks.Rank() > 0 {
+		return nowhere{}
+	}
+	return m.cfg.Files
+}
+
+// nowhere is a file system that drops what is written.
+type nowhere struct{}
+
+func (nowhere) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
+
+type dropped struct{}
+
+func (dropped) Write(b []byte) (int, error) { return len(b), nil }
+func (dropped) Close() error                { return nil }
+
+// hasValue reports whether all of h has a value, on any rank.
+func (m *Machine) hasValue(h *Handle) bool {
+	if m.ranks != nil {
+		return m.ranks.HasValue(h.h)
+	}
+	return h.h.Initialised()
+}

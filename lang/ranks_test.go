@@ -1,0 +1,138 @@
+package lang_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang"
+)
+
+// onRanks runs a script on some ranks in this process, and returns what each printed and how it ended.
+func onRanks(t *testing.T, n int, dir, src string) (printed []string, errs []error) {
+	t.Helper()
+	printed, errs = make([]string, n), make([]error, n)
+	var group sync.WaitGroup
+	for r, end := range cluster.Local(n) {
+		group.Go(func() {
+			rt, err := engine.New(engine.Options{Workers: 2})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer rt.Close()
+			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p, diags := c.Compile(context.Background(), "t.spu", []byte(src))
+			if err := diags.Err(); err != nil {
+				errs[r] = err
+				return
+			}
+			var out bytes.Buffer
+			i, err := p.Run(context.Background(), rt, lang.Stdout(&out), lang.Ranks(end))
+			if i != nil {
+				err = errors.Join(err, i.Close())
+			}
+			errs[r] = err
+			printed[r] = out.String()
+		})
+	}
+	group.Wait()
+	return printed, errs
+}
+
+// TestRanks runs scripts on several ranks: each prints what one alone prints.
+func TestRanks(t *testing.T) {
+	scripts, err := filepath.Glob("../scripts/*.spu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = scripts
+	for _, test := range []struct{ name, src string }{
+		{"views", `
+codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k + i) } }
+codelet total(x: R vector[f64], s: RW variable[f64]) { for i in 0..x.n { s += x[i] } }
+register x = vector[f64](1000, fill = 1)
+register s = variable[f64](fill = 0, reduce = sum)
+partition x by blocks(7)
+for k in 0..20 { for b in 0..7 { insert add(RW x[b], k) } }
+for b in 0..7 { insert total(R x[b], REDUX s) }
+print(value(s))
+unpartition x
+insert add(RW x, 3)
+print(x)
+`},
+		{"tasks and files", `
+codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
+register x, y = vector[f64](10, fill = 3)
+let t = insert twice(RW x)
+wait t
+insert twice(RW y) with sync = true
+wait x, y
+save(x, "x.npy")
+register z = vector[f64](load = "x.npy")
+insert twice(RW z)
+print(z, busy(z) and false)
+wait
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			want, errs := onRanks(t, 1, t.TempDir(), test.src)
+			if errs[0] != nil {
+				t.Fatal(errs[0])
+			}
+			for _, n := range []int{2, 3, 4} {
+				got, errs := onRanks(t, n, t.TempDir(), test.src)
+				for r := range n {
+					if errs[r] != nil || got[r] != want[0] {
+						t.Errorf("rank %d of %d: %v\n%s\nwant\n%s", r, n, errs[r], got[r], want[0])
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRanksFail runs scripts that fail on one rank: all end with an error.
+func TestRanksFail(t *testing.T) {
+	for _, test := range []struct{ name, src, want string }{
+		{"a task", `
+codelet bad(x: RW vector[i64]) { each i in x { x[i] = 1 // (x[i] - 1) } }
+register x, y, z = vector[i64](4, fill = 1)
+insert bad(RW y)
+wait
+`, "task `bad` failed"},
+		{"a task whose data is read", `
+codelet bad(x: RW vector[i64]) { each i in x { x[i] = 1 // (x[i] - 1) } }
+register x, y, z = vector[i64](4, fill = 1)
+insert bad(RW y)
+print(y)
+`, "divi"},
+		{"a file", `
+register x = vector[f64](4, fill = 1)
+save(x, "no/x.npy")
+`, "no folder"},
+		{"a script", "register x = vector[f64](4)\nprint(value(x[5]))", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, errs := onRanks(t, 3, t.TempDir(), test.src)
+			for r, err := range errs {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			}
+			fmt.Fprintln(os.Stderr, errs[0], errs[1])
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang"
+)
+
+// alone is in the message about what runs on several ranks do not have.
+const alone = "possible on one rank only"
+
+// runOnRanks runs prog on some ranks in this process, and returns how what one of them does differs from want. ok is false if the program uses
+// what only runs on one rank have.
+func runOnRanks(t testing.TB, prog *lang.Program, size int, want *Outcome) (bad string, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var group sync.WaitGroup
+	all := make([]string, size)
+	for r, end := range cluster.Local(size) {
+		group.Go(func() { all[r] = runAsRank(ctx, t, prog, end, want) })
+	}
+	group.Wait()
+	ok = true
+	for r, b := range all {
+		switch {
+		case b == alone:
+			ok = false
+		case b != "" && bad == "":
+			bad = fmt.Sprintf("rank %d of %d: %s", r, size, b)
+		}
+	}
+	return bad, ok
+}
+
+func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluster.Comm, want *Outcome) string {
+	rt, stop := mode{workers: 1 + end.Rank()%2, policy: "lws"}.open(t)
+	defer stop()
+	var out bytes.Buffer
+	inst, err := prog.Start(ctx, rt, lang.Stdout(&out), lang.Ranks(end))
+	if err == nil {
+		defer inst.Close()
+	}
+	if ctx.Err() != nil {
+		return fmt.Sprintf("still running after %v", patience)
+	}
+	if err != nil && (strings.Contains(err.Error(), alone) || strings.Contains(err.Error(), "cluster:")) {
+		return alone
+	}
+	if want.Err != nil { // tasks have other numbers, and another failure may come first
+		if err == nil {
+			return fmt.Sprintf("no error, want %v in line %d", want.Err.Codes, want.Err.Line)
+		}
+		return ""
+	}
+	if err != nil {
+		var d *lang.Diagnostic
+		errors.As(err, &d)
+		return fmt.Sprintf("error: %v %v", err, d.Notes)
+	}
+	if bad := differ(want.Output, out.String()); bad != "" {
+		return bad
+	}
+	switch err := inst.Wait(ctx); {
+	case (err == nil) != (want.AtEnd == nil):
+		return fmt.Sprintf("ends with %v, want %+v", err, want.AtEnd)
+	case ctx.Err() != nil:
+		return fmt.Sprintf("still running after %v", patience)
+	}
+	for _, f := range want.Final {
+		if f.Code == "" {
+			if bad := wrongFinal(ctx, inst, f); bad != "" {
+				return bad
+			}
+			continue
+		}
+		h, err := inst.Handle(f.Name)
+		if err != nil {
+			return err.Error()
+		}
+		if _, err := elements(ctx, h, f); err == nil {
+			return fmt.Sprintf("%s has a value, want %s", f.Name, f.Code)
+		} else if errors.Is(err, context.DeadlineExceeded) {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// TestRanks holds random programs whose tasks do not fail, on several ranks, against the oracle.
+func TestRanks(t *testing.T) {
+	end := time.Now().Add(*soak)
+	ran, n := 0, uint64(0)
+	for ; n < programs || time.Now().Before(end); n++ {
+		p := Generate(*seed + n)
+		text := p.Text()
+		want, reason := Run(p)
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		if want.Failed > 0 || want.Err != nil || want.AtEnd != nil {
+			continue // how such programs end is for package lang to test
+		}
+		comp := lang.Must(lang.NewCompiler(lang.Config{}))
+		prog, ds := comp.Compile(context.Background(), "random.spu", []byte(text))
+		if ds.Err() != nil {
+			continue
+		}
+		bad, ok := runOnRanks(t, prog, []int{2, 3, 4, 7}[n%4], want)
+		if bad != "" {
+			t.Fatalf("program %d: %s\n%s", *seed+n, bad, text)
+		}
+		if ok {
+			ran++
+		}
+	}
+	if t.Logf("%d of %d programs ran", ran, n); ran < int(n)/4 {
+		t.Error("too few programs ran on ranks")
+	}
+}
