@@ -74,7 +74,7 @@ func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 
 // Ranks makes the run one of several processes that run the script together, each with a Runtime of its own: each executes all of the
 // script, a task runs on one of them, and all read the same values. Every rank must be given the same script, params and
-// data. What is printed and saved is the same on all, so one of them should show it. A session, and a plan, have one rank.
+// data. All print and save the same, so one of them should show it. A session, and a plan, have one rank.
 func Ranks(c cluster.Comm) Option { return func(o *runConfig) { o.Config.Ranks = c } }
 
 // Deterministic fixes the order of COMMUTE uses and the tree in which REDUX

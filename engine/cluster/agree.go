@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// What ranks decide together: all call the same functions of this file in the same order.
+// Decisions of all ranks together: they all call the same functions of this file in the same order.
 
 // DivergedError says that the ranks did not submit the same tasks.
 type DivergedError struct {

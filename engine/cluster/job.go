@@ -98,7 +98,7 @@ type UnsupportedError struct{ Message string }
 func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 
 // Submit submits a task: the rank that it is for runs it. Errors are those of engine.Job.Submit, *RankError and
-// *UnsupportedError. What is found without running anything is the same error on all ranks, and nothing was submitted; a
+// *UnsupportedError. Mistakes in the task are the same error on all ranks, and nothing was submitted; a
 // full window, a closed job, or the cause of a context is that of one rank, and the job can do nothing any more.
 func (j *Job) Submit(t *Task) error {
 	_, err := j.submit(t, nil)

@@ -145,7 +145,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	for _, h := range data {
 		written[h] = h.Initialised()
 	}
-	// What is not written yet is written before it is read.
+	// Data without a value is written before it is read.
 	full := func(i int) error {
 		if h := data[i]; !written[h] {
 			written[h] = true

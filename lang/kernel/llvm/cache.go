@@ -113,6 +113,9 @@ func (c *Cache) MayHave(fn *ir.Func) bool {
 
 // note says that there is code of a body, which was used now.
 func (c *Cache) note(fn *ir.Func) {
+	if c.dir == "" {
+		return
+	}
 	name := filepath.Join(c.dir, bodyFile(fn))
 	now := time.Now()
 	if err := os.Chtimes(name, now, now); errors.Is(err, fs.ErrNotExist) {

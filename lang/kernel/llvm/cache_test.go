@@ -105,6 +105,22 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestNoCache compiles with a cache that keeps nothing: no file is written anywhere.
+func TestNoCache(t *testing.T) {
+	l := library(t)
+	t.Chdir(t.TempDir())
+	b, err := NewBody(kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, "v += 1.0"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Compile(l, NewCache("")); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Error(files, err)
+	}
+}
+
 // TestCacheBounds fills a cache beyond its bound.
 func TestCacheBounds(t *testing.T) {
 	c := NewCache(t.TempDir())
