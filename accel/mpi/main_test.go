@@ -303,14 +303,15 @@ func TestLaunched(t *testing.T) {
 		ok   bool
 	}{
 		{"", Launch{}, false},
-		{"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=2", Launch{"Open MPI", 2, 4}, true},
-		{"PMI_RANK=0 PMI_SIZE=3 PMI_FD=5", Launch{"Hydra", 0, 3}, true},
-		{"PMI_RANK=1 PMI_SIZE=3 SLURM_STEP_ID=0 SLURM_PROCID=1", Launch{"PMI", 1, 3}, true},
-		{"PMIX_RANK=1", Launch{"PMIx", 1, -1}, true},
-		{"PMIX_RANK=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8", Launch{"PMIx", 1, 8}, true},
-		{"SLURM_PROCID=5 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8", Launch{"Slurm", 5, 8}, true},
+		{"PMI_RANK=0 PMI_SIZE=3 MPI_LOCALNRANKS=2", Launch{Launcher: "Hydra", Rank: 0, Size: 3, Local: 2}, true},
+		{"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=2", Launch{Launcher: "Open MPI", Rank: 2, Size: 4, Local: -1}, true},
+		{"PMI_RANK=0 PMI_SIZE=3 PMI_FD=5", Launch{Launcher: "Hydra", Rank: 0, Size: 3, Local: -1}, true},
+		{"PMI_RANK=1 PMI_SIZE=3 SLURM_STEP_ID=0 SLURM_PROCID=1", Launch{Launcher: "PMI", Rank: 1, Size: 3, Local: -1}, true},
+		{"PMIX_RANK=1", Launch{Launcher: "PMIx", Rank: 1, Size: -1, Local: -1}, true},
+		{"PMIX_RANK=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8", Launch{Launcher: "PMIx", Rank: 1, Size: 8, Local: -1}, true},
+		{"SLURM_PROCID=5 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8", Launch{Launcher: "Slurm", Rank: 5, Size: 8, Local: -1}, true},
 		{"SLURM_PROCID=0 SLURM_NTASKS=8", Launch{}, false}, // a batch script
-		{"MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2", Launch{"MVAPICH", 1, 2}, true},
+		{"MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2", Launch{Launcher: "MVAPICH", Rank: 1, Size: 2, Local: -1}, true},
 		{"PMI_RANK=x", Launch{}, false},
 	} {
 		env := map[string]string{}

@@ -336,6 +336,28 @@ func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 	}
 }
 
+// target is where save writes: only rank 0 does.
+func (m *Machine) target() FileSystem {
+	if m.ranks != nil && m.ranks.Rank() > 0 {
+		return nowhere{}
+	}
+	return m.cfg.Files
+}
+
+// nowhere is a file system that drops what is written.
+type nowhere struct{}
+
+func (nowhere) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
+
+type dropped struct{}
+
+func (dropped) Write(b []byte) (int, error) { return len(b), nil }
+func (dropped) Close() error                { return nil }
+
 // largerThanMemory reports whether main memory has no room for all of h.
 func (m *Machine) largerThanMemory(h *Handle) bool {
 	d := h.h.Desc()

@@ -109,6 +109,18 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	return out
 }
 
+// submitOnRank inserts the task of a site, which one of the ranks runs.
+func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
+	t := &cluster.Task{TaskSpec: st.spec}
+	if !keep && st.bundle == nil && s.opts.order == nil {
+		return nil, m.ranks.Submit(t)
+	}
+	if s.opts.order != nil {
+		m.oneRankOnly("a place in the sequence of a worker", "leave `order` out", s.opts.at["order"])
+	}
+	return m.ranks.SubmitTask(t, engine.TaskOptions{Bundle: st.bundle})
+}
+
 // submitted takes down what a statement of a session has inserted.
 func (m *Machine) submitted(s *insertSite, st *siteState) {
 	m.record.insert(s, st)

@@ -5,12 +5,9 @@ package interp
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -23,31 +20,19 @@ func (m *Machine) acquireData(h *Handle, mode iface.AccessMode, o engine.Acquire
 }
 
 // unregisterData is engine.Job.Unregister, on all ranks.
-func (m *Machine) unregisterData(h *Handle, at position) error {
+func (m *Machine) unregisterData(h *Handle, at *engine.Site) error {
 	if m.ranks != nil {
-		return m.ranks.Unregister(h.h, m.siteFor(at))
+		return m.ranks.Unregister(h.h, at)
 	}
-	return m.job.Unregister(h.h, m.siteFor(at))
+	return m.job.Unregister(h.h, at)
 }
 
 // invalidateData is engine.Job.Invalidate, on all ranks.
-func (m *Machine) invalidateData(h *Handle, at position) error {
+func (m *Machine) invalidateData(h *Handle, at *engine.Site) error {
 	if m.ranks != nil {
-		return m.ranks.Invalidate(h.h, m.siteFor(at))
+		return m.ranks.Invalidate(h.h, at)
 	}
-	return m.job.Invalidate(h.h, m.siteFor(at))
-}
-
-// submitOnRank inserts the task of a site, which one of the ranks runs.
-func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
-	t := &cluster.Task{TaskSpec: st.spec}
-	if !keep && st.bundle == nil && s.opts.order == nil {
-		return nil, m.ranks.Submit(t)
-	}
-	if s.opts.order != nil {
-		m.oneRankOnly("a place in the sequence of a worker", "leave `order` out", s.opts.at["order"])
-	}
-	return m.ranks.SubmitTask(t, engine.TaskOptions{Bundle: st.bundle})
+	return m.job.Invalidate(h.h, at)
 }
 
 // oneRankOnly raises E0705 about something that runs on several ranks do not have.
@@ -114,28 +99,6 @@ func (m *Machine) ofRankZero(text string, at position) string {
 	}
 	return string(b)
 }
-
-// target is where save writes: only rank 0 does.
-func (m *Machine) target() FileSystem {
-	if m.ranks != nil && m.ranks.Rank() > 0 {
-		return nowhere{}
-	}
-	return m.cfg.Files
-}
-
-// nowhere is a file system that drops what is written.
-type nowhere struct{}
-
-func (nowhere) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
-
-type dropped struct{}
-
-func (dropped) Write(b []byte) (int, error) { return len(b), nil }
-func (dropped) Close() error                { return nil }
 
 // hasValue reports whether all of h has a value, on any rank.
 func (m *Machine) hasValue(h *Handle) bool {

@@ -45,7 +45,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 				m.wholeOnly(h, "invalidate", at)
 				m.record.uses(h)
 				for _, d := range h.values() {
-					m.submit(d, at, func() error { return m.invalidateData(d, at) })
+					m.submit(d, at, func() error { return m.invalidateData(d, m.siteFor(at)) })
 				}
 			})
 			return next
@@ -60,7 +60,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 				}
 				m.wholeOnly(h, "unregister", at)
 				for _, d := range h.data() {
-					if err := m.unregisterData(d, at); err != nil {
+					if err := m.unregisterData(d, m.siteFor(at)); err != nil {
 						m.raiseEngine(err, at, h)
 					}
 				}
@@ -93,7 +93,7 @@ func (m *Machine) wholeOnly(h *Handle, verb string, at position) {
 // unregisterHandle ends a datum at the end of its block.
 func (m *Machine) unregisterHandle(h *Handle) {
 	for _, d := range h.data() {
-		if err := m.unregisterData(d, h.at); err != nil && !errors.Is(err, engine.ErrClosed) {
+		if err := m.unregisterData(d, m.siteFor(h.at)); err != nil && !errors.Is(err, engine.ErrClosed) {
 			var dead *engine.DeadHandleError
 			if !errors.As(err, &dead) {
 				m.raiseEngine(err, h.at, h)
