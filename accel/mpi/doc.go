@@ -23,7 +23,7 @@
 // Libraries of MPI and of networks install handlers for signals. The package gives them back to the Go
 // runtime, which needs them for nil pointers, among others.
 //
-// # Who calls MPI
+// # Threads
 //
 // One goroutine on an operating system thread of its own initialises MPI, polls, and finalises. Other goroutines start
 // operations themselves while that one does not call MPI, and otherwise leave them to it, so that the library

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 
@@ -270,16 +269,24 @@ func (j *Job) runs(t *Task, places []*Place) int {
 
 // note adds t to the hash of what was submitted.
 func (j *Job) note(t *Task) {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%x %s %d", j.sequence, t.Codelet.Name, t.On)
+	mix := func(v int) { j.sequence = (j.sequence ^ uint64(v)) * 1099511628211 } // FNV-1a, of words instead of bytes
+	mix(t.On)
+	for _, c := range []byte(t.Codelet.Name) {
+		mix(int(c))
+	}
 	for i := range t.Operands {
 		op := &t.Operands[i]
 		if op.Mode != iface.Scratch && !emptyPart(op.Handle) {
 			d := j.data[op.Handle.Root()]
-			fmt.Fprintf(h, " %d %d %v", op.Mode, d.number, d.places[op.Handle].box)
+			b := &d.places[op.Handle].box
+			mix(int(op.Mode))
+			mix(d.number)
+			for k := range b.Lo {
+				mix(b.Lo[k])
+				mix(b.Hi[k])
+			}
 		}
 	}
-	j.sequence = h.Sum64()
 }
 
 // place returns the place of a handle.
@@ -360,9 +367,7 @@ func gridRows(size int) int {
 // move sends and receives what this rank has to, so that h has its value where it is read.
 func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	for _, m := range moves {
-		pair := [2]int{m.From, m.To}
-		tag := j.tags[pair] % MaxTag // MaxTag itself is for what ranks agree on
-		j.tags[pair]++
+		tag := j.nextTag(m.From, m.To)
 		if m.From != j.Rank() && m.To != j.Rank() {
 			continue
 		}
@@ -380,6 +385,14 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 		}
 	}
 	return nil
+}
+
+// nextTag returns the tag of the next message from one rank to another: the same on both. MaxTag itself is for agreements.
+func (j *Job) nextTag(from, to int) int {
+	pair := [2]int{from, to}
+	tag := j.tags[pair]
+	j.tags[pair] = (tag + 1) % MaxTag
+	return tag
 }
 
 // partFor returns a handle of the elements of a box: h, if it is that box, or a part of the whole.

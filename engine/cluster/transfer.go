@@ -239,9 +239,7 @@ func (j *Job) sum(p *Place) error {
 		if r == home {
 			continue
 		}
-		pair := [2]int{r, home}
-		tag := j.tags[pair] % MaxTag
-		j.tags[pair]++
+		tag := j.nextTag(r, home)
 		switch j.Rank() {
 		case r:
 			if err := j.send(h, home, tag); err != nil {
