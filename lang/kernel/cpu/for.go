@@ -3,12 +3,31 @@ package cpu
 // Loops with for: one round at a time, or in strips with reductions that combine values in
 // order.
 
-import "github.com/starpush/starpush/lang/kernel/ir"
+import (
+	"github.com/starpush/starpush/lang/kernel/analysis"
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
 
 // forLoop compiles a `for` in code that runs one round at a time.
 func (c *compiler) forLoop(st *ir.Stmt) stmtFn {
 	r := &st.Domain[0]
 	lo, hi, closed, slot := c.integer(r.Lo), c.integer(r.Hi), r.Closed, r.Slot
+	if lets, branch, ok := analysis.Settled(c.fn, st); ok {
+		declare, cond, body := c.block(lets), c.boolean(branch.Value), c.block(branch.Body)
+		return func(m *machine) {
+			i := lo(m)
+			for n := ir.Trips(i, hi(m), closed); n > 0; n-- {
+				m.ints[slot] = i
+				declare(m)
+				m.tick(1)
+				if !cond(m) {
+					return
+				}
+				body(m)
+				i++
+			}
+		}
+	}
 	body := c.block(st.Body)
 	if st.Value != nil { // it has to run in order
 		goesOn := c.boolean(st.Value)

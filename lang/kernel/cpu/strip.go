@@ -8,6 +8,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -390,6 +391,21 @@ func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
 			}
 		}
 	}
+	if lets, branch, ok := analysis.Settled(s.c.fn, st); ok {
+		declare, some := s.block(lets, t), s.someRounds(branch, t)
+		return func(m *machine, n int, mask []bool) {
+			i := lo(m)
+			for k := ir.Trips(i, hi(m), closed); k > 0; k-- {
+				m.ints[slot] = i
+				declare(m, n, mask)
+				m.tick(n)
+				if !some(m, n, mask) {
+					return
+				}
+				i++
+			}
+		}
+	}
 	body := s.block(st.Body, t)
 	return func(m *machine, n int, mask []bool) {
 		i := lo(m)
@@ -432,10 +448,13 @@ func (s *stripCompiler) ifStmt(st *ir.Stmt, t int) stripStmt {
 			}
 		}
 	}
+	if len(st.Else) == 0 {
+		some := s.someRounds(st, t)
+		return func(m *machine, n int, mask []bool) { some(m, n, mask) }
+	}
 	cond := s.boolean(st.Value, t)
 	yes, no := s.useStrip(t), s.useStrip(t+1)
 	then, other := s.block(st.Body, t+2), s.block(st.Else, t+2)
-	hasElse := len(st.Else) > 0
 	return func(m *machine, n int, mask []bool) {
 		v := cond(m, n, mask, nil)
 		a, b := strip[bool](m, yes, n), strip[bool](m, no, n)
@@ -446,12 +465,39 @@ func (s *stripCompiler) ifStmt(st *ir.Stmt, t int) stripStmt {
 		if in > 0 {
 			then(m, n, a)
 		}
-		if out > 0 && hasElse {
+		if out > 0 {
 			if out == n {
 				b = nil
 			}
 			other(m, n, b)
 		}
+	}
+}
+
+// someRounds compiles an if without else. The function reports whether any round ran.
+func (s *stripCompiler) someRounds(st *ir.Stmt, t int) func(m *machine, n int, mask []bool) bool {
+	if cl, _ := s.classify(st.Value); cl == uniform {
+		cond, then := s.c.boolean(st.Value), s.block(st.Body, t)
+		return func(m *machine, n int, mask []bool) bool {
+			if !cond(m) {
+				return false
+			}
+			then(m, n, mask)
+			return true
+		}
+	}
+	cond, yes, then := s.boolean(st.Value, t), s.useStrip(t), s.block(st.Body, t+1)
+	return func(m *machine, n int, mask []bool) bool {
+		v, a := cond(m, n, mask, nil), strip[bool](m, yes, n)
+		in := selectRounds(v, mask, a)
+		switch in {
+		case 0:
+			return false
+		case n:
+			a = nil // operations without a mask are faster
+		}
+		then(m, n, a)
+		return true
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *stripCompiler) shortCircuit(e *ir.Expr, t int) vec[bool] {
 }
 
 func compare[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[bool] {
-	op := e.Op
+	loops := comparisonOf[T](e.Op)
 	if s.isUniform(e.X[1]) {
 		x, y := numbers[T](s, e.X[0], t+1), scalarOf[T](s.c, e.X[1])
 		return func(m *machine, n int, mask []bool, dst []bool) []bool {
@@ -135,7 +135,7 @@ func compare[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[bool] {
 			if dst == nil {
 				dst = strip[bool](m, t, n)
 			}
-			compareVS(op, dst[:n], a, y(m))
+			loops.vs(dst[:n], a, y(m))
 			return dst
 		}
 	}
@@ -145,67 +145,7 @@ func compare[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[bool] {
 		if dst == nil {
 			dst = strip[bool](m, t, n)
 		}
-		compareVV(op, dst[:n], a, b)
+		loops.vv(dst[:n], a, b)
 		return dst
-	}
-}
-
-func compareVV[T ir.Number](op ir.Op, d []bool, a, b []T) {
-	a, b = a[:len(d)], b[:len(d)]
-	switch op {
-	case ir.OpEq:
-		for k := range d {
-			d[k] = a[k] == b[k]
-		}
-	case ir.OpNe:
-		for k := range d {
-			d[k] = a[k] != b[k]
-		}
-	case ir.OpLt:
-		for k := range d {
-			d[k] = a[k] < b[k]
-		}
-	case ir.OpLe:
-		for k := range d {
-			d[k] = a[k] <= b[k]
-		}
-	case ir.OpGt:
-		for k := range d {
-			d[k] = a[k] > b[k]
-		}
-	default:
-		for k := range d {
-			d[k] = a[k] >= b[k]
-		}
-	}
-}
-
-func compareVS[T ir.Number](op ir.Op, d []bool, a []T, s T) {
-	a = a[:len(d)]
-	switch op {
-	case ir.OpEq:
-		for k := range d {
-			d[k] = a[k] == s
-		}
-	case ir.OpNe:
-		for k := range d {
-			d[k] = a[k] != s
-		}
-	case ir.OpLt:
-		for k := range d {
-			d[k] = a[k] < s
-		}
-	case ir.OpLe:
-		for k := range d {
-			d[k] = a[k] <= s
-		}
-	case ir.OpGt:
-		for k := range d {
-			d[k] = a[k] > s
-		}
-	default:
-		for k := range d {
-			d[k] = a[k] >= s
-		}
 	}
 }

@@ -17,35 +17,59 @@ func bytesOf(v []bool) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
 }
 
-// splitMask divides the rounds of mask by v: yes are those where v is true, and no the others. It returns how
-// many there are of each. v and yes may be the same memory.
-func splitMask(v, mask, yes, no []bool) (in, out int) {
-	b, y, n := bytesOf(v), bytesOf(yes[:len(v)]), bytesOf(no[:len(v)])
+// selectRounds sets yes for the rounds of mask where v is true, and returns how many there are. v and yes may be the same
+// memory.
+func selectRounds(v, mask, yes []bool) (in int) {
+	b, y := bytesOf(v), bytesOf(yes[:len(v)])
 	k := 0
 	if mask == nil {
 		for ; k+8 <= len(b); k += 8 {
 			x := le.LittleEndian.Uint64(b[k:])
 			le.LittleEndian.PutUint64(y[k:], x)
-			le.LittleEndian.PutUint64(n[k:], x^allTrue)
 			in += bits.OnesCount64(x)
 		}
 		for ; k < len(b); k++ {
 			in += int(b[k])
-			y[k], n[k] = b[k], b[k]^1
+			y[k] = b[k]
+		}
+		return in
+	}
+	p := bytesOf(mask[:len(v)])
+	for ; k+8 <= len(b); k += 8 {
+		x := le.LittleEndian.Uint64(b[k:]) & le.LittleEndian.Uint64(p[k:])
+		le.LittleEndian.PutUint64(y[k:], x)
+		in += bits.OnesCount64(x)
+	}
+	for ; k < len(b); k++ {
+		y[k] = b[k] & p[k]
+		in += int(y[k])
+	}
+	return in
+}
+
+// splitMask divides the rounds of mask by v: yes are those where v is true, and no the others. It returns how
+// many there are of each. v and yes may be the same memory.
+func splitMask(v, mask, yes, no []bool) (in, out int) {
+	in = selectRounds(v, mask, yes)
+	y, n := bytesOf(yes[:len(v)]), bytesOf(no[:len(v)])
+	k := 0
+	if mask == nil {
+		for ; k+8 <= len(y); k += 8 {
+			le.LittleEndian.PutUint64(n[k:], le.LittleEndian.Uint64(y[k:])^allTrue)
+		}
+		for ; k < len(y); k++ {
+			n[k] = y[k] ^ 1
 		}
 		return in, len(v) - in
 	}
 	p := bytesOf(mask[:len(v)])
-	for ; k+8 <= len(b); k += 8 {
-		x, runs := le.LittleEndian.Uint64(b[k:]), le.LittleEndian.Uint64(p[k:])
-		le.LittleEndian.PutUint64(y[k:], x&runs)
-		le.LittleEndian.PutUint64(n[k:], (x^allTrue)&runs)
-		in += bits.OnesCount64(x & runs)
-		out += bits.OnesCount64((x ^ allTrue) & runs)
+	for ; k+8 <= len(y); k += 8 {
+		x := le.LittleEndian.Uint64(y[k:]) ^ le.LittleEndian.Uint64(p[k:])
+		le.LittleEndian.PutUint64(n[k:], x)
+		out += bits.OnesCount64(x)
 	}
-	for ; k < len(b); k++ {
-		y[k], n[k] = b[k]&p[k], (b[k]^1)&p[k]
-		in += int(y[k])
+	for ; k < len(y); k++ {
+		n[k] = y[k] ^ p[k]
 		out += int(n[k])
 	}
 	return in, out

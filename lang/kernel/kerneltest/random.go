@@ -564,7 +564,12 @@ func (g *generator) stmts(depth int, inEach bool) string {
 		case k == 10 && depth > 0 && g.loops < 2:
 			n := len(g.lets)
 			g.loops++
-			out.WriteString(g.while(func() string { return g.stmts(depth-1, inEach) }))
+			inner := func() string { return g.stmts(depth-1, inEach) }
+			if g.IntN(2) == 0 {
+				out.WriteString(g.settles(inner))
+			} else {
+				out.WriteString(g.while(inner))
+			}
 			g.loops--
 			g.lets, g.types = g.lets[:n], g.types[:n]
 		case k == 11 && (g.depth > 0 || inEach):

@@ -243,3 +243,34 @@ func (g *generator) small(depth int) string {
 	}
 	return fmt.Sprintf("(%s %s %s)", g.small(depth-1), g.pick("+", "+", "-", "*"), g.small(depth-1))
 }
+
+// settles writes a loop whose rounds do nothing from some round on, or one that looks like it.
+func (g *generator) settles(stmts func() string) string {
+	x, i := g.name(), g.name()
+	g.depth++
+	defer func() { g.depth-- }()
+	var out strings.Builder
+	fmt.Fprintf(&out, "let %s = float(%s)\nfor %s in 0..%s {\n", x, g.number(1), i, g.pick("9", "4", "min(n, 7)"))
+	g.lets, g.types = append(g.lets, x), append(g.types, "f64")
+	cond := fmt.Sprintf("%s %s %d.5", g.pick(x, x, fmt.Sprintf("%s * %s", x, x), fmt.Sprintf("%s + float(%s)", x, i)), g.pick("<", "<=", ">", "!="), g.IntN(9))
+	if g.IntN(3) == 0 {
+		r := g.name()
+		fmt.Fprintf(&out, "let %s = %s\n", r, cond)
+		cond = r
+	}
+	if g.IntN(4) == 0 {
+		cond = fmt.Sprintf("%s %s %s", cond, g.pick("and", "or"), g.bool(1))
+	}
+	step := fmt.Sprintf("%s = %s * %s + %s\n", x, x, g.pick("1.5", "0.75", "-1.25"), g.pick("1.0", "0.25", fmt.Sprintf("float(%s)", g.number(1))))
+	if g.IntN(2) == 0 {
+		step += stmts()
+	} else {
+		step = stmts() + step
+	}
+	fmt.Fprintf(&out, "if %s {\n%s}\n", cond, step)
+	if g.IntN(8) == 0 { // not the last statement then
+		out.WriteString(stmts())
+	}
+	out.WriteString("}\n")
+	return out.String()
+}

@@ -5,6 +5,7 @@ package llvm
 import (
 	"fmt"
 
+	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -17,8 +18,9 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	} else {
 		w.note(st.Domain[0].Pos, "in order, in each lane: %v", workOf(st.Body, nil))
 	}
-	if lo.width == 0 && hi.width == 0 && st.Value != nil {
-		w.whileLoop(st, lo, w.trips(lo, hi, r.Closed), innermost, c, p)
+	goesOn := w.newContinuation(st)
+	if lo.width == 0 && hi.width == 0 && goesOn != nil {
+		w.whileLoop(st, goesOn, lo, w.trips(lo, hi, r.Closed), innermost, c, p)
 		return
 	}
 	if lo.width == 0 && hi.width == 0 {
@@ -62,13 +64,14 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	w.jump(head)
 	w.start(head)
 	n.name = w.ins("load %s, ptr %s", n.llvm(), left)
-	run := w.compare("icmp ne", n, intValue(0))
-	if st.Value != nil {
-		run = w.binary("and", run, w.expr(st.Value, p.under(run)))
+	run, body := w.compare("icmp ne", n, intValue(0)), st.Body
+	if goesOn != nil {
+		run = w.binary("and", run, w.spread(goesOn.holds(w, p.under(run)), width))
+		body = goesOn.body
 	}
 	w.branch(w.any(run), in, out)
 	w.start(in)
-	w.stmts(st.Body, p.under(run))
+	w.stmts(body, p.under(run))
 	w.set(r.Slot, w.binary("add", w.get(r.Slot, width), intValue(1)))
 	less := w.binary("sub", n, w.cast("zext", run, ir.I64))
 	w.emit("store %s, ptr %s", less.text(), left)
@@ -77,9 +80,34 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	w.start(out)
 }
 
+// continuation is the condition under which a loop has another round.
+type continuation struct {
+	lets []*ir.Stmt // declare what it uses
+	cond *ir.Expr
+	body []*ir.Stmt // of a round in which it holds
+}
+
+// newContinuation returns the condition of a loop that may end before its range does, and nil for others. A loop whose
+// rounds do nothing any more ends too: mandel, 200 rounds of which a point needs 38 in the mean, takes 0.026 s instead of 0.048.
+func (w *writer) newContinuation(st *ir.Stmt) *continuation {
+	if st.Value != nil {
+		return &continuation{cond: st.Value, body: st.Body}
+	}
+	if lets, branch, ok := analysis.Settled(w.fn, st); ok {
+		return &continuation{lets, branch.Value, branch.Body}
+	}
+	return nil
+}
+
+// holds writes the computation of the condition.
+func (c *continuation) holds(w *writer, p place) value {
+	w.stmts(c.lets, p)
+	return w.expr(c.cond, p)
+}
+
 // whileLoop writes at most n rounds of a loop from lo on, which ends when its condition holds in
 // no lane. It looks at the budget between parts of the rounds.
-func (w *writer) whileLoop(st *ir.Stmt, lo, n value, innermost bool, c int, p place) {
+func (w *writer) whileLoop(st *ir.Stmt, more *continuation, lo, n value, innermost bool, c int, p place) {
 	part := intValue(1)
 	if innermost {
 		part = intValue(int64(max(shortLoop, budget/8/max(c, 1))))
@@ -102,13 +130,14 @@ func (w *writer) whileLoop(st *ir.Stmt, lo, n value, innermost bool, c int, p pl
 	w.branch(w.compare("icmp ult", at, value{name: w.ins("load i64, ptr %s", stop), typ: ir.I64}).name, test, look)
 	w.start(test)
 	w.set(st.Domain[0].Slot, w.binary("add", lo, at))
-	goesOn := w.expr(st.Value, p)
+	goesOn := more.holds(w, p)
 	if goesOn.width > 0 {
 		goesOn = w.both(p.mask, goesOn)
+		p = p.under(goesOn)
 	}
 	w.branch(w.any(goesOn), in, out)
 	w.start(in)
-	w.stmts(st.Body, p)
+	w.stmts(more.body, p)
 	w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
 	w.jump(next)
 	w.start(look)
