@@ -79,7 +79,7 @@ func (rt *Runtime) removeLane(j *Job) {
 	}
 	s.mu.all = slices.DeleteFunc(s.mu.all, func(l *lane) bool { return l == j.lane })
 	drop := len(s.mu.spare) == maxSpare
-	if !drop {
+	if j.lane.closed = drop; !drop {
 		s.mu.spare = append(s.mu.spare, j.lane.scheduler)
 	}
 	s.restLocked()
@@ -123,6 +123,7 @@ func (rt *Runtime) newScheduler(p sched.Policy) (s scheduler) {
 	if !rt.opt.Sequential {
 		s.feedback, _ = p.(sched.Feedback)
 		s.sharer, _ = p.(sched.Sharer)
+		s.leaver, _ = p.(sched.Leaver)
 	}
 	return s
 }
@@ -234,6 +235,20 @@ func (s *lanes) leaveLocked(w *worker, now time.Duration) (freed *lane) {
 	return freed
 }
 
+// endLocked is leaveLocked for a worker that has nothing more to do with the task: its policy may not be asked for
+// the next one, and would not know. A worker of no lane may have had a task of the common lane, from before
+// there were others.
+func (s *lanes) endLocked(w *worker, now time.Duration) (freed *lane) {
+	l := w.lane
+	if l == nil {
+		l = &s.common
+	}
+	if l.leaver != nil && !l.closed {
+		l.leaver.Leave(w.id)
+	}
+	return s.leaveLocked(w, now)
+}
+
 // tickLocked advances the clock. Besides lanes with tasks to give out, those of kernels that
 // gave way and own, if it is not nil, can use more.
 func (s *lanes) tickLocked(own *lane) {
@@ -326,7 +341,7 @@ func (w *worker) openGang(l *lane, size int, later bool) (freed *lane, ok bool) 
 	defer s.mu.Unlock()
 	if l.wanted == 0 && (w.lane == l || l.hasRoomLocked()) {
 		if w.lane != l {
-			freed = s.leaveLocked(w, now)
+			freed = s.endLocked(w, now)
 			s.enterLocked(w, l, now)
 		}
 		if later {
@@ -363,7 +378,7 @@ func (w *worker) joinLane(l, keep *lane) (freed [2]*lane, ok bool) {
 	switch {
 	case w.lane == l:
 	case keep == nil:
-		freed[0] = s.leaveLocked(w, now)
+		freed[0] = s.endLocked(w, now)
 		s.enterLocked(w, l, now)
 	default:
 		if w.lane == nil { // its task began before there were lanes
@@ -388,7 +403,7 @@ func (w *worker) backTo(keep *lane) {
 	s.mu.Lock()
 	var freed *lane
 	if w.lane != nil && w.lane != keep {
-		freed = s.leaveLocked(w, now)
+		freed = s.endLocked(w, now)
 		w.lane = keep
 	}
 	s.mu.Unlock()
@@ -638,7 +653,7 @@ func (w *worker) popLane(looking *bool) *sched.Item {
 	rt, s := w.rt, &w.rt.lanes
 	now := time.Since(rt.began)
 	s.mu.Lock()
-	freed := s.leaveLocked(w, now)
+	freed := s.endLocked(w, now)
 	for rested := false; ; {
 		s.tickLocked(nil)
 		var p *worker // goes before all ready tasks
@@ -712,7 +727,7 @@ func (w *worker) popAsleep() (it *sched.Item, again bool) {
 	rt, s := w.rt, &w.rt.lanes
 	now := time.Since(rt.began)
 	s.mu.Lock()
-	freed := s.leaveLocked(w, now)
+	freed := s.endLocked(w, now)
 	var l *lane
 	if again = w.takesTurns() && len(s.mu.paused)+s.mu.extra > 0; !again {
 		s.tickLocked(nil)

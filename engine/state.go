@@ -496,6 +496,7 @@ type lane struct {
 	used    float64 // seconds that workers spent on it, divided by the weight
 	idle    bool    // it has no ready tasks; it gets no credit for that time
 	tried   uint64  // lanes.mu.search of the last look into its policy
+	closed  bool    // its policy is
 }
 
 // scheduler is a policy with the optional interfaces that it implements.
@@ -503,6 +504,7 @@ type scheduler struct {
 	policy   sched.Policy
 	feedback sched.Feedback
 	sharer   sched.Sharer
+	leaver   sched.Leaver
 }
 
 // lanes are the lanes of a runtime.

@@ -293,9 +293,22 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 	return true
 }
 
-// popTeamLocked is Pop for worker w, where it comes to a team: done. It then gets the team, or
-// nothing, as it waits for others.
-func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
+// Leave implements Leaver. Teams would wait for ever for a worker whose last item never started: it would
+// be busy until its next Pop.
+func (p *dm) Leave(w int) {
+	if !p.kind.gangs {
+		return
+	}
+	now := p.m.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.workers[w].busy, p.mu.workers[w].start = false, now
+	p.leaveTeamLocked(w, now)
+}
+
+// leaveTeamLocked ends what worker w has of a team, the others of which are free if it led the team and
+// the team never started.
+func (p *dm) leaveTeamLocked(w int, now float64) {
 	x := &p.mu.workers[w]
 	if tm := x.leading; tm != nil {
 		if x.leading = nil; !tm.started && len(tm.workers) > 1 { // the others were not joined: they sleep beside what they have
@@ -308,7 +321,15 @@ func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
 			}
 		}
 	}
-	x.team, x.teamDelay, x.blockedByTeam = nil, 0, false
+	x.team = nil
+}
+
+// popTeamLocked is Pop for worker w, where it comes to a team: done. It then gets the team, or
+// nothing, as it waits for others.
+func (p *dm) popTeamLocked(w int, now float64) (it *Item, done bool) {
+	p.leaveTeamLocked(w, now)
+	x := &p.mu.workers[w]
+	x.teamDelay, x.blockedByTeam = 0, false
 	first := x.queue.first()
 	if first == nil || first.team == nil {
 		return nil, false

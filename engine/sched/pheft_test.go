@@ -289,3 +289,25 @@ func TestPeager(t *testing.T) {
 		}
 	}
 }
+
+// TestPheftLeave: a worker whose item never started, and that went to the items of another policy, does not keep a
+// team waiting.
+func TestPheftLeave(t *testing.T) {
+	m := newWorld(make([]Worker, 2)...)
+	m.gangs(2, map[int64][]float64{2: {9, 1}})
+	m.exec[1] = []float64{1, 1}
+	p := m.policy(t, "pheft")
+	p.Push(&Item{Order: 1}, Outside)
+	w := 0
+	for w < 2 && p.Pop(w) == nil {
+		w++
+	}
+	p.Push(&Item{Order: 2}, Outside)
+	if it := p.Pop(1 - w); it != nil {
+		t.Fatalf("worker %d gets %v, while the other has an item", 1-w, it)
+	}
+	p.(Leaver).Leave(w)
+	if it := p.Pop(1 - w); it == nil || it.Order != 2 {
+		t.Errorf("worker %d gets %v once the other has left", 1-w, it)
+	}
+}

@@ -63,6 +63,13 @@ type Feedback interface {
 	Ended(it *Item, w int, seconds float64)
 }
 
+// Leaver is implemented by policies that make items wait until workers are free.
+type Leaver interface {
+	// Leave says that what worker w had is over, as Pop does, and that it asks for nothing now:
+	// it goes to the items of another policy, or has seen that this one is empty.
+	Leave(w int)
+}
+
 // Closer is implemented by policies that own something. Close is called once,
 // after the last use of the policy; items that are still queued are
 // forgotten.
