@@ -108,6 +108,7 @@ func (c *compiler) length(x syntax.Expr) intFn {
 			}
 			return int64(n)
 		case *View:
+			f.m.needOpen(x, at)
 			return int64(len(x.parts))
 		case *Array:
 			x.needHeld(f.m, at)

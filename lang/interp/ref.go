@@ -119,6 +119,7 @@ func (c *compiler) refField(e *syntax.Selector) refFn {
 		x, at := c.ref(e.X), c.positionOf(e)
 		return func(f *frame) any {
 			v, _ := x(f).(*View)
+			f.m.needOpen(v, at)
 			f.m.allocList(int64(len(v.parts)), rRef, at)
 			l := newList(rRef, len(v.parts))
 			for k := range v.parts {
@@ -629,7 +630,11 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 	x, at, name := c.ref(e.X), c.positionOf(e), e.Name.Name
 	switch e.X.Type().Kind {
 	case types.View:
-		return func(f *frame) int64 { v, _ := x(f).(*View); return int64(len(v.parts)) }
+		return func(f *frame) int64 {
+			v, _ := x(f).(*View)
+			f.m.needOpen(v, at)
+			return int64(len(v.parts))
+		}
 	case types.Array:
 		return func(f *frame) int64 {
 			a, _ := x(f).(*Array)

@@ -95,6 +95,9 @@ func (m *Machine) text(v any, quoted bool, at position) string {
 		return string(b)
 	case *Handle:
 		return m.handleText(v, at)
+	case *View:
+		m.needOpen(v, at)
+		return v.String()
 	case *Array:
 		v.needHeld(m, at)
 		if v.cell != nil { // of a plan

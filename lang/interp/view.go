@@ -765,6 +765,23 @@ func (m *Machine) endView(v *View, node int, at, stmt position) {
 	}
 }
 
+// needOpen raises E0506 if v has ended.
+func (m *Machine) needOpen(v *View, at position) {
+	if !v.v.Ended() {
+		return
+	}
+	d := m.diagnostic("E0506", at, fmt.Sprintf("`%s` is used after its view ended", v.text()))
+	d.Label, d.Help = "used here", []string{"declare the view again: `partition`"}
+	if len(v.parts) > 0 {
+		if site, _, _ := v.parts[0].h.Death(); site != nil {
+			if p, ok := site.Data.(position); ok {
+				label(d, p, "the view ended here")
+			}
+		}
+	}
+	m.raise(d)
+}
+
 // alive raises unless h can be used: E0403 after its datum was unregistered, E0506
 // after its view ended.
 func (m *Machine) alive(h *Handle, at position) {

@@ -672,7 +672,7 @@ func (g *generator) call() {
 			s.Args = append(s.Args, Arg{Ref: h.ref})
 			continue
 		}
-		h, ok := g.some(func(q place) bool { return q.typeText() == p.Type })
+		h, ok := g.some(func(q place) bool { return q.typeText() == p.Type && !(q.isField() && changesViews(f.Body)) })
 		if !ok {
 			return
 		}
@@ -680,6 +680,14 @@ func (g *generator) call() {
 	}
 	g.result(s, f)
 	g.try(s)
+}
+
+// changesViews reports whether list declares or ends views, or unregisters data. The oracle does not know what becomes of
+// the structs whose field that is.
+func changesViews(list []*Stmt) bool {
+	return slices.ContainsFunc(list, func(s *Stmt) bool {
+		return s.Kind == Partition || s.Kind == Unpartition || s.Kind == Unregister || s.Kind == Call || changesViews(s.Body) || changesViews(s.Else)
+	})
 }
 
 // reducer registers data with a reducer of the script.
