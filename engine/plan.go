@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/bus"
@@ -83,7 +84,10 @@ type PlannedTask struct {
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
 	Flops    float64 // 0: not known
-	Size     int     // of a parallel task the number of its workers, at most; 0 of others
+	// Operations and Moved estimate the work of the kernel, where it can be found out: operations, 0 if not known, and
+	// bytes of operands between memory and kernel.
+	Operations, Moved float64
+	Size              int // of a parallel task the number of its workers, at most; 0 of others
 	// Seconds says, for each worker, how long the task is expected to take there, of a
 	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
@@ -130,7 +134,26 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 			}
 		}
 	}
+	rt.estimateWork(t, p)
 	rt.opt.Plan(p)
+}
+
+// estimateWork fills in what is known of the work of t.
+func (rt *Runtime) estimateWork(t *task, p *PlannedTask) {
+	if t.kind.light() {
+		return
+	}
+	p.Operations, p.Moved = p.Flops, t.moved()
+	if t.codelet == nil || t.codelet.Work == nil || !slices.ContainsFunc(p.Seconds, math.IsNaN) {
+		return
+	}
+	operations, bytes := t.estimatedWork()
+	if p.Operations == 0 {
+		p.Operations = operations
+	}
+	if bytes > 0 { // elements that are used often come from a cache
+		p.Moved = min(p.Moved, bytes)
+	}
 }
 
 // afterIDs lists the tasks in after.

@@ -386,6 +386,24 @@ func (t *task) flops(buf *[]iface.Desc) (n float64) {
 	return t.codelet.Flops(ops, t.arguments())
 }
 
+// estimatedWork is what Codelet.Work says; 0: not known.
+func (t *task) estimatedWork() (operations, bytes float64) {
+	isolate.Call(func() {
+		ops := make([]iface.Desc, 0, 8)
+		for _, op := range t.operands() {
+			ops = append(ops, op.Handle.Desc())
+		}
+		operations, bytes = t.codelet.Work(ops, t.arguments())
+	})
+	if !(operations >= 0) {
+		operations = 0
+	}
+	if !(bytes >= 0) {
+		bytes = 0
+	}
+	return operations, bytes
+}
+
 // work is how many floating-point operations t takes; 0: not known.
 func (t *task) work() float64 {
 	if t.general && t.x.flops > 0 {

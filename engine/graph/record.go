@@ -3,7 +3,9 @@ package graph
 // Recording: tasks as they are submitted, with what they say kept short.
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
@@ -82,6 +84,7 @@ func (r *Recorder) Len() int { return len(r.g.Tasks) }
 func (r *Recorder) Plan(p *engine.PlannedTask) int {
 	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
 	t.Color, t.Priority, t.Flops = p.Color, p.Priority, p.Flops
+	t.Operations, t.Moved, t.Workers = p.Operations, p.Moved, int32(p.Size)
 	t.Seconds = r.cost(p.Seconds)
 	return len(r.g.Tasks) - 1
 }
@@ -176,7 +179,7 @@ func (r *Recorder) cost(s []float64) []float64 {
 	}
 	r.key = r.key[:0]
 	for _, x := range s {
-		r.key = fmt.Appendf(r.key, "%x,", x)
+		r.key = binary.LittleEndian.AppendUint64(r.key, math.Float64bits(x))
 	}
 	old, ok := r.costs[string(r.key)]
 	if !ok {
