@@ -109,7 +109,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
 		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after), Size: t.workers()}
 	if t.codelet != nil {
-		p.Color, p.Flops = t.codelet.Color, t.work()
+		p.Color = t.codelet.Color
 	}
 	if t.general {
 		p.After = append(p.After, t.x.converted...)
@@ -125,7 +125,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 		switch {
 		case !t.allows(k):
 			p.Seconds[w] = -1
-		case w > 0 && rt.workers[w-1].kind == k.kind && p.Seconds[w-1] >= 0:
+		case w > 0 && rt.workers[w-1].kind == k.kind && !(p.Seconds[w-1] < 0): // known or not
 			p.Seconds[w] = p.Seconds[w-1]
 		default:
 			p.Seconds[w] = math.NaN()
@@ -143,14 +143,12 @@ func (rt *Runtime) estimateWork(t *task, p *PlannedTask) {
 	if t.kind.light() {
 		return
 	}
-	p.Operations, p.Moved = p.Flops, t.moved()
-	if t.codelet == nil || t.codelet.Work == nil || !slices.ContainsFunc(p.Seconds, math.IsNaN) {
+	p.Moved = t.moved()
+	if t.codelet == nil {
 		return
 	}
-	operations, bytes := t.estimatedWork()
-	if p.Operations == 0 {
-		p.Operations = operations
-	}
+	var bytes float64
+	p.Flops, p.Operations, bytes = t.estimatedWork(slices.ContainsFunc(p.Seconds, math.IsNaN))
 	if bytes > 0 { // elements that are used often come from a cache
 		p.Moved = min(p.Moved, bytes)
 	}

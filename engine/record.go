@@ -386,22 +386,36 @@ func (t *task) flops(buf *[]iface.Desc) (n float64) {
 	return t.codelet.Flops(ops, t.arguments())
 }
 
-// estimatedWork is what Codelet.Work says; 0: not known.
-func (t *task) estimatedWork() (operations, bytes float64) {
+// estimatedWork is what Codelet.Flops says, and, if that is asked for, Codelet.Work; 0: not known. Operations are flops where those are known.
+func (t *task) estimatedWork(all bool) (flops, operations, bytes float64) {
+	if t.general {
+		flops = t.x.flops
+	}
+	all = all && t.codelet.Work != nil
+	if !all && (t.codelet.Flops == nil || flops > 0) {
+		return flops, flops, 0
+	}
 	isolate.Call(func() {
-		ops := make([]iface.Desc, 0, 8)
-		for _, op := range t.operands() {
-			ops = append(ops, op.Handle.Desc())
+		var ds []iface.Desc
+		if flops == 0 && t.codelet.Flops != nil {
+			flops = t.flops(&ds)
 		}
-		operations, bytes = t.codelet.Work(ops, t.arguments())
+		if !all {
+			return
+		}
+		ds = ds[:0]
+		for _, op := range t.operands() {
+			ds = append(ds, op.Handle.Desc())
+		}
+		operations, bytes = t.codelet.Work(ds, t.arguments())
 	})
-	if !(operations >= 0) {
-		operations = 0
+	if flops > 0 || !(operations >= 0) {
+		operations = flops
 	}
 	if !(bytes >= 0) {
 		bytes = 0
 	}
-	return operations, bytes
+	return flops, operations, bytes
 }
 
 // work is how many floating-point operations t takes; 0: not known.

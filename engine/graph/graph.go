@@ -74,6 +74,8 @@ type Handle struct {
 	Lo, Hi []int // its place in the datum, for each axis of that
 	Elem   int64 // bytes of an element
 	Home   bool  // it has a value from the beginning
+	Part   int32 // of a part of a view: its number there; -1 for whole data
+	Dims   []int // of a part of a view: the numbers of parts along the axes of the view. Shared
 	cells  []int32
 }
 

@@ -17,14 +17,12 @@ type Bound struct {
 
 // Bound returns a lower bound of the time of any schedule of the program on the machine: it knows nothing of copies, messages and the time to
 // submit tasks, so no policy may reach it.
-func (r *Result) Bound() Bound { return LowerBound(r.p, r.m) }
-
-// LowerBound is Result.Bound without a simulation.
 //
 // Area is the value of a linear program: tasks of one length vector may be shared between kinds of workers, and no kind may have more than its
 // workers can do. By duality any prices of the kinds give a bound, and the best prices are looked for, so it is below the optimum of
 // the linear program by a small part, and never above it.
-func LowerBound(p *Program, m *Machine) (b Bound) {
+func (r *Result) Bound() (b Bound) {
+	p, m := r.p, r.m
 	classes, _ := m.classes()
 	g := p.Graph
 	end := make([]float64, len(g.Tasks))

@@ -18,6 +18,9 @@ type Program struct {
 	rank []int32 // by task: the computer that runs it; of a message, the one that gets it. nil: there is one
 	from []int32 // of messages: the computer that sends it
 
+	distributed *Program // for this many computers
+	computers   int
+
 	cells  []int64 // sizes
 	next   [][]int32
 	waits  []int32

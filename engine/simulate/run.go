@@ -102,13 +102,15 @@ type world struct {
 	idleAccesses []int32
 	flights      []flight
 	idleFlights  []int32
+	active       []int32 // computers with workers that were woken
 	retry        []int32 // memories with more room than before
 	beginning    bool    // data that is here begins nothing yet
 
 	script struct {
 		next       int32   // the task that it submits next
 		at         float64 // when
-		waits      int32   // the task that it waits for; -1: none
+		waits      int     // accesses that it waits for
+		id         int64   // of these
 		unfinished int
 	}
 	ended   int
@@ -146,6 +148,9 @@ func Run(ctx context.Context, p *Program, m *Machine, o Options) (*Result, error
 	}
 	if w := len(p.Graph.Workers); w > 0 && w != m.Workers() {
 		return nil, &MachineError{"the workers of a computer", fmt.Sprintf("the tasks were planned for %d, and the machine has %d; plan them with Machine.Planner", w, m.Workers())}
+	}
+	if p, err = p.Distribute(ctx, m.Computers); err != nil {
+		return nil, err
 	}
 	s := newWorld(ctx, p, m, o, entry)
 	if err := s.run(); err != nil {
@@ -192,7 +197,6 @@ func newWorld(ctx context.Context, p *Program, m *Machine, o Options, entry sche
 	for i := range p.Graph.Tasks {
 		s.items[i] = sched.Item{Priority: int32(min(max(p.Graph.Tasks[i].Priority, math.MinInt32), math.MaxInt32)), Order: int64(i), Allowed: s.allowed[p.group[i]]}
 	}
-	s.script.waits = -1
 	return s
 }
 
@@ -269,7 +273,7 @@ func (s *world) machine(r int32) sched.Machine {
 		}
 	}
 	m.Gang = func(it *sched.Item) *sched.Gang { return s.gangs[int32(it.Order)] }
-	m.Wake = func(w int) { s.ranks[r].woken = append(s.ranks[r].woken, int32(w)) }
+	m.Wake = func(w int) { s.wake(r, int32(w)) }
 	if s.nodes > 1 {
 		m.Missing = func(it *sched.Item, w int) int64 {
 			var bytes int64
@@ -330,7 +334,7 @@ func (s *world) run() error {
 		if steps&0xfff == 0 && s.ctx.Err() != nil {
 			return context.Cause(s.ctx)
 		}
-		submits := s.script.next < n && s.script.waits < 0 && s.script.unfinished < s.window()
+		submits := s.script.next < n && s.script.unfinished < s.window() && (s.script.waits == 0 || s.together(s.script.next))
 		switch {
 		case submits && (len(s.q.list) == 0 || s.script.at <= s.q.list[0].at):
 			s.now = max(s.now, s.script.at)
@@ -353,6 +357,12 @@ func (s *world) run() error {
 		}
 		s.settle()
 	}
+}
+
+// together reports whether a task belongs to the access that the script waits for: that of another computer, or a message for it.
+func (s *world) together(i int32) bool {
+	t := &s.p.Graph.Tasks[i]
+	return s.p.rank != nil && (t.Internal == sendTask || t.Internal == "acquire" && t.ID == s.script.id)
 }
 
 func (s *world) window() int {
@@ -406,7 +416,8 @@ func (s *world) submit() {
 		s.script.at = s.now + s.m.Script.Submit/n + s.m.Script.Skip*(n-1)/n
 	}
 	if t.Internal == "acquire" {
-		s.script.waits = i
+		s.script.waits++
+		s.script.id = t.ID
 	}
 	s.state[i] = submitted
 	if s.waits[i] == 0 {
@@ -441,7 +452,7 @@ func (s *world) give(w int32) {
 		}
 		to := k.policy.Push(&s.items[i], from)
 		if to != sched.Nobody {
-			k.woken = append(k.woken, int32(to))
+			s.wake(r, int32(to))
 		}
 		if to >= 0 {
 			s.given(k.first+int32(to), i)
@@ -472,6 +483,14 @@ func (s *world) rankOf(i int32) int32 {
 	return s.p.rank[i]
 }
 
+// wake notes that a worker of a computer is to ask for a task; sched.Anyone: any that sleeps.
+func (s *world) wake(r, w int32) {
+	k := &s.ranks[r]
+	if k.woken = append(k.woken, w); len(k.woken) == 1 {
+		s.active = append(s.active, r)
+	}
+}
+
 // settle lets workers that were woken, or wait for room, go on.
 func (s *world) settle() {
 	for again := true; again; {
@@ -482,8 +501,9 @@ func (s *world) settle() {
 			s.readmit(node)
 			again = true
 		}
-		for r := range s.ranks {
-			k := &s.ranks[r]
+		for len(s.active) > 0 {
+			k := &s.ranks[s.active[0]]
+			s.active = s.active[1:]
 			for len(k.woken) > 0 {
 				w := k.woken[0]
 				k.woken = k.woken[1:]
@@ -680,8 +700,8 @@ func (s *world) end(i, w int32) {
 	s.result.tasks[i].ended = s.now
 	t := &s.p.Graph.Tasks[i]
 	s.unlock(t)
-	if s.script.waits == i {
-		s.script.waits = -1
+	if t.Internal == "acquire" {
+		s.script.waits--
 		s.script.at = max(s.script.at, s.now)
 	}
 	for _, n := range s.p.next[i] {
