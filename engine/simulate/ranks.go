@@ -21,7 +21,7 @@ func (p *Program) Distribute(ctx context.Context, computers int) (*Program, erro
 	if p.computers == computers {
 		return p.distributed, nil
 	}
-	d := newDistribution(p.Graph, computers)
+	d := newDistribution(p, computers)
 	g := *p.Graph
 	g.Tasks, g.Handles = nil, nil
 	d.to = &g
@@ -65,13 +65,14 @@ type distribution struct {
 
 // distributed is data of the program.
 type distributed struct {
-	whole  cluster.Box // of its handles
-	home   bool
+	whole  cluster.Box   // of its handles
+	home   bool          // it has a value from the start
 	dir    *cluster.Data // nil: not used yet
 	number int           // in the order of its first use
 }
 
-func newDistribution(g *graph.Graph, size int) *distribution {
+func newDistribution(p *Program, size int) *distribution {
+	g := p.Graph
 	d := &distribution{from: g, size: size, handles: map[handleOn]int32{}, datums: map[[2]int32]int32{}, place: make([]*cluster.Place, len(g.Handles))}
 	for i := range g.Handles {
 		h := &g.Handles[i]
@@ -79,12 +80,26 @@ func newDistribution(g *graph.Graph, size int) *distribution {
 			d.data = append(d.data, distributed{})
 		}
 		x, b := &d.data[h.Datum], boxOf(h)
-		x.home = x.home || h.Home
 		if x.whole == (cluster.Box{}) {
 			x.whole = b
 		}
 		for a := range b.Lo {
 			x.whole.Lo[a], x.whole.Hi[a] = min(x.whole.Lo[a], b.Lo[a]), max(x.whole.Hi[a], b.Hi[a])
+		}
+	}
+	// Data has a value from the start if a task reads some of it that none wrote before: otherwise there would be no plan.
+	written := make([]bool, len(p.cells))
+	for i := range g.Tasks {
+		for _, o := range g.Tasks[i].Operands {
+			if !stays(o.Mode) {
+				continue
+			}
+			for _, c := range g.CellsOf(o.Handle) {
+				if o.Mode.Reads() && !written[c] {
+					d.data[g.Handles[o.Handle].Datum].home = true
+				}
+				written[c] = written[c] || o.Mode.Writes()
+			}
 		}
 	}
 	return d
