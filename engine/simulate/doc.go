@@ -12,7 +12,7 @@
 // What is modelled: the script that submits tasks, and waits where it reads a value; dependencies, exclusive COMMUTE, tasks
 // that need several workers; valid copies of data on memory nodes (MSI), room in bounded memories, evictions of what is
 // needed last, data that is fetched ahead; links that carry one copy at a time, and buses that links share; messages between
-// computers, as package engine/cluster decides them. What is not: see docs/simulation.md.
+// computers, as package engine/cluster decides them. docs/simulation.md lists what is left out.
 //
 // A simulation is deterministic: the same program, machine and options give the same result, bit by bit. A Program and a
 // Machine may be used by one Run at a time; results are the caller's.

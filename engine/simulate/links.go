@@ -20,21 +20,22 @@ type way struct {
 // time returns how long a copy takes when all lanes are free.
 func (w *way) time(bytes int64) float64 { return w.latency + float64(bytes)/w.bandwidth }
 
-// start takes the lanes for a copy that could begin at now, and returns when it begins and ends. A lane that is faster than the others is
-// free for others earlier.
+// start takes the lanes, one after the other, for a copy that could begin at now, and returns when it begins and ends. A lane that is faster than
+// the others is free for others earlier. The bytes wait between lanes: if each copy held all of its lanes from the beginning, a thousand computers that send
+// to their neighbours would wait for each other in a row.
 func (w *way) start(now float64, bytes int64) (begin, end float64) {
-	begin = now
-	for _, l := range w.lanes {
-		if l != nil {
-			begin = max(begin, l.free)
+	begin, at := now, now
+	for i, l := range w.lanes {
+		if l == nil {
+			continue
+		}
+		at = max(at, l.free)
+		l.free = at + float64(bytes)/l.bandwidth
+		if i == 0 {
+			begin = at
 		}
 	}
-	for _, l := range w.lanes {
-		if l != nil {
-			l.free = begin + float64(bytes)/l.bandwidth
-		}
-	}
-	return begin, begin + w.time(bytes)
+	return begin, at + w.time(bytes)
 }
 
 // network is the links of one computer: ways by memory, from*n+to.

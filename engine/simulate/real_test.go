@@ -170,3 +170,41 @@ func TestCopies(t *testing.T) {
 }
 
 func devices(all ...accel.Device) []accel.Device { return all }
+
+// TestWeakScaling: a stencil with as many parts as computers takes as long on a thousand of them as on ten.
+func TestWeakScaling(t *testing.T) {
+	seconds := map[int]float64{}
+	for _, n := range []int{10, 1000} {
+		var b builder
+		data := [2][]int32{}
+		for side := range 2 {
+			datum := int32(side)
+			for k := range n {
+				h := b.data(100, false)
+				x := &b.g.Handles[h]
+				x.Datum, x.Lo, x.Hi, x.Part, x.Dims = datum, []int{100 * k}, []int{100 * (k + 1)}, int32(k), []int{n}
+				data[side] = append(data[side], h)
+			}
+		}
+		for k := range n {
+			b.task("fill", 10, op(W, data[0][k]))
+		}
+		for step := range 6 {
+			from, to := data[step%2], data[1-step%2]
+			for k := range n {
+				b.task("sweep", 10, op(R, from[(k+n-1)%n]), op(R, from[k]), op(R, from[(k+1)%n]), op(W, to[k]))
+			}
+		}
+		m := plain(1, 0, 0, 0)
+		m.Computers, m.Network = n, simulate.Link{Latency: 1, Bandwidth: 100}
+		r := simulated(t, b.program(t), m, simulate.Options{})
+		seconds[n] = r.Seconds
+		if want := int64(6 * n * 2); r.Messages != want {
+			t.Errorf("%d computers: %d messages, want %d", n, r.Messages, want)
+		}
+	}
+	// each step: 10 s, and two messages one behind the other, of 1 s and 1 s of latency, or some more
+	if least := 7*10 + 6*3.0; seconds[10] < least || seconds[1000] > 1.1*seconds[10] {
+		t.Errorf("%v, want %v, or some more", seconds, least)
+	}
+}

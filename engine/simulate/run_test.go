@@ -15,7 +15,7 @@ import (
 	"github.com/starpush/starpush/engine/simulate"
 )
 
-// builder makes graphs by hand. Work is in operations, of which a worker does one a second.
+// builder makes graphs by hand. Work is in operations; a worker does one a second.
 type builder struct{ g graph.Graph }
 
 func (b *builder) data(bytes int64, home bool) int32 {
@@ -283,7 +283,7 @@ func randomProgram(t *testing.T, seed uint64) *simulate.Program {
 	return b.program(t)
 }
 
-// What must hold of every simulation.
+// TestInvariants checks laws that hold for every simulation.
 func TestInvariants(t *testing.T) {
 	for seed := range uint64(150) {
 		p := randomProgram(t, seed)

@@ -1,6 +1,6 @@
 package simulate
 
-// What if: a machine that is almost another one.
+// Changes of a machine, for questions of the kind "what if".
 
 import (
 	"fmt"

@@ -47,12 +47,12 @@ func simCommand(a *app) *cobra.Command {
 not exist: the policy is the one of a run, workers, memories and links are modelled. No
 kernel runs. Times come from performance models where the machine has measured workers
 (see starpush perf), and else from the operations and bytes of the kernels; the report
-says of which codelets.
+names those codelets.
 
 Machines are described in YAML files (--fields shows what they may hold), and these have names:
 
 ` + machines.String() + `
-What the simulation leaves out is in docs/simulation.md.`,
+The assumptions are in docs/simulation.md.`,
 		Example: `  starpush sim cholesky.spu -p n=65536 -p nt=32 --machine h200x8
   starpush sim cholesky.spu --machine mine.yaml --policies all
   starpush sim stencil.spu --machine h200x8 --what-if bandwidth=2 --what-if memory=0.5`,
