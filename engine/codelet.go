@@ -61,6 +61,9 @@ type Codelet struct {
 	// Flops estimates the work of one task; nil: unknown. It is called on workers,
 	// after the kernel; a panic makes the work unknown.
 	Flops func(ops []iface.Desc, args []iface.Scalar) float64
+	// Work estimates the operations of one task, and the bytes of operands that its kernel loads and stores. Plans call it, for tasks
+	// whose time is not known; a panic makes the work unknown. Nil: what Flops and the operands say.
+	Work  func(ops []iface.Desc, args []iface.Scalar) (operations, bytes float64)
 	Color int // in traces
 	// Pure says that the implementations depend on nothing but operands and
 	// arguments and do nothing but write operands, so that they may be run

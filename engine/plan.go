@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/bus"
@@ -83,7 +84,10 @@ type PlannedTask struct {
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
 	Flops    float64 // 0: not known
-	Size     int     // of a parallel task the number of its workers, at most; 0 of others
+	// Operations and Moved estimate the work of the kernel, where it can be found out: operations, 0 if not known, and
+	// bytes of operands between memory and kernel.
+	Operations, Moved float64
+	Size              int // of a parallel task the number of its workers, at most; 0 of others
 	// Seconds says, for each worker, how long the task is expected to take there, of a
 	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
@@ -105,7 +109,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
 		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after), Size: t.workers()}
 	if t.codelet != nil {
-		p.Color, p.Flops = t.codelet.Color, t.work()
+		p.Color = t.codelet.Color
 	}
 	if t.general {
 		p.After = append(p.After, t.x.converted...)
@@ -121,7 +125,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 		switch {
 		case !t.allows(k):
 			p.Seconds[w] = -1
-		case w > 0 && rt.workers[w-1].kind == k.kind && p.Seconds[w-1] >= 0:
+		case w > 0 && rt.workers[w-1].kind == k.kind && !(p.Seconds[w-1] < 0): // known or not
 			p.Seconds[w] = p.Seconds[w-1]
 		default:
 			p.Seconds[w] = math.NaN()
@@ -130,7 +134,24 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 			}
 		}
 	}
+	rt.estimateWork(t, p)
 	rt.opt.Plan(p)
+}
+
+// estimateWork fills in what is known of the work of t.
+func (rt *Runtime) estimateWork(t *task, p *PlannedTask) {
+	if t.kind.light() {
+		return
+	}
+	p.Moved = t.moved()
+	if t.codelet == nil {
+		return
+	}
+	var bytes float64
+	p.Flops, p.Operations, bytes = t.estimatedWork(slices.ContainsFunc(p.Seconds, math.IsNaN))
+	if bytes > 0 { // elements that are used often come from a cache
+		p.Moved = min(p.Moved, bytes)
+	}
 }
 
 // afterIDs lists the tasks in after.

@@ -386,6 +386,38 @@ func (t *task) flops(buf *[]iface.Desc) (n float64) {
 	return t.codelet.Flops(ops, t.arguments())
 }
 
+// estimatedWork is what Codelet.Flops says, and, if that is asked for, Codelet.Work; 0: not known. Operations are flops where those are known.
+func (t *task) estimatedWork(all bool) (flops, operations, bytes float64) {
+	if t.general {
+		flops = t.x.flops
+	}
+	all = all && t.codelet.Work != nil
+	if !all && (t.codelet.Flops == nil || flops > 0) {
+		return flops, flops, 0
+	}
+	isolate.Call(func() {
+		var ds []iface.Desc
+		if flops == 0 && t.codelet.Flops != nil {
+			flops = t.flops(&ds)
+		}
+		if !all {
+			return
+		}
+		ds = ds[:0]
+		for _, op := range t.operands() {
+			ds = append(ds, op.Handle.Desc())
+		}
+		operations, bytes = t.codelet.Work(ds, t.arguments())
+	})
+	if flops > 0 || !(operations >= 0) {
+		operations = flops
+	}
+	if !(bytes >= 0) {
+		bytes = 0
+	}
+	return flops, operations, bytes
+}
+
 // work is how many floating-point operations t takes; 0: not known.
 func (t *task) work() float64 {
 	if t.general && t.x.flops > 0 {

@@ -44,6 +44,7 @@ var homes = map[string][]string{
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
+	"go.yaml.in/yaml/v3":                  {"engine/simulate"},
 	"golang.org/x/sys":                    {"engine/perf", "accel/cpu", "accel/numa", "cmd/starpush/cli"},
 	"go.starlark.net":                     {"tests/bench/peers"}, // a module of its own
 	"github.com/rogpeppe/go-internal":     {"lang/diag/diagtest"},

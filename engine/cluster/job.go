@@ -244,6 +244,18 @@ func (j *Job) runs(t *Task, places []*Place) int {
 	if t.On > 0 {
 		return t.On - 1
 	}
+	return Runs(len(places), func(i int) (int, int, iface.AccessMode) {
+		if places[i] == nil {
+			return 0, 0, iface.Scratch
+		}
+		op := &t.Operands[i]
+		return places[i].owner, places[i].box.Elements() * int(op.Handle.Desc().Elem.Size()), op.Mode
+	})
+}
+
+// Runs returns the rank that runs a task by default: the one that owns most of what it writes, then most of what it reads or contributes to, and
+// otherwise rank 0. operand returns the owner, bytes and mode of operand i of n.
+func Runs(n int, operand func(i int) (owner, bytes int, mode iface.AccessMode)) int {
 	for _, use := range []func(iface.AccessMode) bool{
 		func(m iface.AccessMode) bool { return m.Writes() && m != iface.Redux },
 		func(m iface.AccessMode) bool { return m.Reads() && m != iface.Redux },
@@ -251,13 +263,14 @@ func (j *Job) runs(t *Task, places []*Place) int {
 	} {
 		best, most := 0, 0
 		sum := map[int]int{}
-		for i, p := range places {
-			if p == nil || !use(t.Operands[i].Mode) {
+		for i := range n {
+			owner, bytes, mode := operand(i)
+			if !use(mode) {
 				continue
 			}
-			sum[p.owner] += p.box.Elements() * int(t.Operands[i].Handle.Desc().Elem.Size())
-			if n := sum[p.owner]; n > most {
-				best, most = p.owner, n
+			sum[owner] += bytes
+			if n := sum[owner]; n > most {
+				best, most = owner, n
 			}
 		}
 		if most > 0 {
@@ -335,22 +348,25 @@ func (d *distributed) owner(h *datamgr.Handle, size int) int {
 	if at, ok := d.owners[h]; ok {
 		return at
 	}
-	rows := gridRows(size)
 	for _, v := range parent.Views() {
 		for k, part := range v.Parts {
-			at := k % size
-			if len(v.Dims) > 1 {
-				rest := k
-				for _, n := range v.Dims[2:] {
-					rest /= n
-				}
-				i, l := rest/v.Dims[1], rest%v.Dims[1]
-				at = i%rows*(size/rows) + l%(size/rows)
-			}
-			d.owners[part] = at
+			d.owners[part] = Deal(k, v.Dims, size)
 		}
 	}
 	return d.owners[h]
+}
+
+// Deal returns the rank that owns part k of a view with the given numbers of parts along its axes.
+func Deal(k int, dims []int, size int) int {
+	if len(dims) < 2 {
+		return k % size
+	}
+	for _, n := range dims[2:] {
+		k /= n
+	}
+	rows := gridRows(size)
+	i, l := k/dims[1], k%dims[1]
+	return i%rows*(size/rows) + l%(size/rows)
 }
 
 // gridRows returns the rows of the grid of ranks that is closest to a square.

@@ -305,3 +305,22 @@ func (c *cell) use(m iface.AccessMode, i int32, add func(...int32)) {
 		c.writer, c.readers, c.commute, c.before = i, nil, nil, nil
 	}
 }
+
+// Resolve finds the dependencies of tasks that the caller made, by their operands alone, as Recorder.Graph does. It replaces Task.Deps. Explicit
+// dependencies are lost.
+func (g *Graph) Resolve(b Bounds) error {
+	if !g.resolve(nil, &b) {
+		return b.err
+	}
+	return nil
+}
+
+// Cells returns the pieces into which the handles cut the data, by their sizes in bytes: what the engine keeps in order, and valid or not,
+// as one.
+func (g *Graph) Cells() (bytes []int64) {
+	bytes, _ = g.cut(&Bounds{})
+	return bytes
+}
+
+// CellsOf returns the pieces of handle h, places in Cells, ascending. They are shared.
+func (g *Graph) CellsOf(h int32) []int32 { return g.Handles[h].cells }

@@ -74,6 +74,8 @@ type Handle struct {
 	Lo, Hi []int // its place in the datum, for each axis of that
 	Elem   int64 // bytes of an element
 	Home   bool  // it has a value from the beginning
+	Part   int32 // of a part of a view: its number there; -1 for whole data
+	Dims   []int // of a part of a view: the numbers of parts along the axes of the view. Shared
 	cells  []int32
 }
 
@@ -97,9 +99,12 @@ type Task struct {
 	Vars     string
 	Call     string // the innermost call of a function of the script, as written
 	Flops    float64
-	Seconds  []float64 // expected on each worker: NaN not known, below 0: not there. Shared
-	Deps     []int32   // tasks that it waits for, ascending: places in Graph.Tasks
-	parent   int32     // the task in whose sub-graph it is, its place counted from 1; 0: none
+	// Operations and Moved estimate the kernel; see engine.PlannedTask.
+	Operations, Moved float64
+	Workers           int32     // of a parallel task how many it may have at most; 0 of others
+	Seconds           []float64 // expected on each worker: NaN not known, below 0: not there. Shared
+	Deps              []int32   // tasks that it waits for, ascending: places in Graph.Tasks
+	parent            int32     // the task in whose sub-graph it is, its place counted from 1; 0: none
 }
 
 // Successors returns for each task the tasks that wait for it: Task.Deps the other way

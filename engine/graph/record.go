@@ -3,7 +3,9 @@ package graph
 // Recording: tasks as they are submitted, with what they say kept short.
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
@@ -61,12 +63,33 @@ func (r *Recorder) Name(h *datamgr.Handle, name string) { r.names[h] = name }
 type part struct {
 	name func(k int) string
 	k    int
+	dims []int
 }
 
 // View says what the parts of a view are called.
 func (r *Recorder) View(parts []*datamgr.Handle, name func(k int) string) {
 	for k, h := range parts {
-		r.parts[h] = part{name, k}
+		r.parts[h] = part{name: name, k: k}
+	}
+}
+
+// Dims notes how the parts of a view that View was called for are arranged. It takes the lock of the registry, so that it must not be called where
+// events of a run may wait for the caller.
+func (r *Recorder) Dims(parts []*datamgr.Handle) {
+	if len(parts) == 0 || parts[0].Parent() == nil {
+		return
+	}
+	var dims []int
+	for _, v := range parts[0].Parent().Views() {
+		if len(v.Parts) == len(parts) && v.Parts[0] == parts[0] {
+			dims = v.Dims
+		}
+	}
+	for _, h := range parts {
+		if p, ok := r.parts[h]; ok {
+			p.dims = dims
+			r.parts[h] = p
+		}
 	}
 }
 
@@ -82,6 +105,7 @@ func (r *Recorder) Len() int { return len(r.g.Tasks) }
 func (r *Recorder) Plan(p *engine.PlannedTask) int {
 	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
 	t.Color, t.Priority, t.Flops = p.Color, p.Priority, p.Flops
+	t.Operations, t.Moved, t.Workers = p.Operations, p.Moved, int32(p.Size)
 	t.Seconds = r.cost(p.Seconds)
 	return len(r.g.Tasks) - 1
 }
@@ -176,7 +200,7 @@ func (r *Recorder) cost(s []float64) []float64 {
 	}
 	r.key = r.key[:0]
 	for _, x := range s {
-		r.key = fmt.Appendf(r.key, "%x,", x)
+		r.key = binary.LittleEndian.AppendUint64(r.key, math.Float64bits(x))
 	}
 	old, ok := r.costs[string(r.key)]
 	if !ok {
@@ -199,7 +223,10 @@ func (r *Recorder) handle(h *datamgr.Handle) int32 {
 	}
 	d := h.Desc()
 	i = int32(len(r.g.Handles))
-	x := Handle{Type: d.String(), Datum: datum, Bytes: d.Bytes(), Elem: int64(d.Elem.Size()), Home: h.Home()}
+	x := Handle{Type: d.String(), Datum: datum, Bytes: d.Bytes(), Elem: int64(d.Elem.Size()), Home: h.Home(), Part: -1}
+	if p, ok := r.parts[h]; ok {
+		x.Part, x.Dims = int32(p.k), p.dims
+	}
 	all := h.Root().Desc()
 	lo, hi := h.Place()
 	x.Lo = append(append(make([]int, 0, 2*all.Rank), lo[:all.Rank]...), hi[:all.Rank]...)

@@ -93,7 +93,10 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	c := cfg.Config
 	c.Runtime = rt
 	c.OnEvent, c.Observe = nil, nil // nothing happens in a plan
-	c.OnView = func(parts []*datamgr.Handle, name func(k int) string) { pl.rec.View(parts, name) }
+	c.OnView = func(parts []*datamgr.Handle, name func(k int) string) {
+		pl.rec.View(parts, name)
+		pl.rec.Dims(parts)
+	}
 	if !pl.prints {
 		c.Stdout = io.Discard
 	}

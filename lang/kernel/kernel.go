@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -147,3 +148,49 @@ func (p *Program) setsSizes() error {
 // Sizes returns the operands whose first size the body sets. The task that RunTask gets has a
 // buffer for the variable of each, and the buffers of the operands have the sizes of the capacity.
 func (p *Program) Sizes() []ir.Size { return p.IR().Sizes }
+
+// Work estimates the operations of a task with operands and scalars of these descriptions, and the bytes of elements that it
+// loads and stores.
+func (p *Program) Work(ops []iface.Desc, args []iface.Scalar) (operations, bytes float64) {
+	fn := p.IR()
+	scalars := map[int]float64{}
+	k := 0
+	for _, slot := range fn.Scalars {
+		if slot >= 0 && fn.Slots[slot].Imaginary {
+			continue
+		}
+		if slot >= 0 && k < len(args) {
+			if v, ok := number(args[k]); ok {
+				scalars[slot] = v
+			}
+		}
+		k++
+	}
+	w := analysis.Count(fn, analysis.Sizes{
+		Field: func(operand int, f ir.Field) float64 {
+			if operand >= len(ops) {
+				return math.NaN()
+			}
+			switch d := &ops[operand]; {
+			case f <= ir.FieldDim7:
+				return float64(d.Dim[f-ir.FieldDim0])
+			case f <= ir.FieldOff7:
+				return float64(d.Off[f-ir.FieldOff0])
+			}
+			return math.NaN()
+		},
+		Scalar: func(slot int) (float64, bool) { v, ok := scalars[slot]; return v, ok },
+	})
+	return w.Operations, w.Bytes
+}
+
+// number returns the value of a scalar that is one.
+func number(s iface.Scalar) (float64, bool) {
+	switch s.Kind() {
+	case iface.IntScalar:
+		return float64(s.Int()), true
+	case iface.FloatScalar:
+		return s.Float(), true
+	}
+	return 0, false
+}

@@ -303,7 +303,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 
 // subcommands lists what follows "starpush"; help is cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, examplesCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
+	runCommand, checkCommand, planCommand, graphCommand, simCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, examplesCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).

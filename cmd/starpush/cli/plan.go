@@ -18,6 +18,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/perf"
+	"github.com/starpush/starpush/engine/simulate"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -31,6 +32,8 @@ type planFlags struct {
 	timeout      time.Duration
 	warningFlags
 	deviceFlags
+
+	target *simulate.Machine // of a simulation; nil: the machine of the flags
 }
 
 func (o *planFlags) register(c *cobra.Command) {
@@ -155,6 +158,10 @@ func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error
 	dir, err := a.perfDir(o.perfDir)
 	if err != nil {
 		dir = "" // nothing is known
+	}
+	if o.target != nil {
+		m, err := o.target.Planner(dir)
+		return m, &deviceSet{devices: m.Devices, cpus: m.Workers}, err
 	}
 	if set, err = o.deviceFlags.open(o.cpus); err != nil {
 		return m, nil, err
