@@ -765,18 +765,20 @@ func (m *Machine) endView(v *View, node int, at, stmt position) {
 	}
 }
 
-// needOpen raises E0506 if v has ended.
+// needOpen raises E0506 if v was ended. A view whose data was unregistered still is what it was.
 func (m *Machine) needOpen(v *View, at position) {
-	if !v.v.Ended() {
+	if !v.v.Ended() || len(v.parts) == 0 {
+		return
+	}
+	site, ended, _ := v.parts[0].h.Death()
+	if !ended {
 		return
 	}
 	d := m.diagnostic("E0506", at, fmt.Sprintf("`%s` is used after its view ended", v.text()))
 	d.Label, d.Help = "used here", []string{"declare the view again: `partition`"}
-	if len(v.parts) > 0 {
-		if site, _, _ := v.parts[0].h.Death(); site != nil {
-			if p, ok := site.Data.(position); ok {
-				label(d, p, "the view ended here")
-			}
+	if site != nil {
+		if p, ok := site.Data.(position); ok {
+			label(d, p, "the view ended here")
 		}
 	}
 	m.raise(d)
