@@ -50,7 +50,7 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	if err := j.broken(); err != nil {
 		return nil, err
 	}
-	head := binary.LittleEndian.AppendUint64(nil, j.sequence)
+	head := binary.LittleEndian.AppendUint64(nil, uint64(j.sequence))
 	head = binary.LittleEndian.AppendUint64(head, uint64(j.tasks))
 	if j.Rank() != 0 {
 		if err := j.say(ctx, 0, slices.Concat(head, mine)); err != nil {

@@ -27,7 +27,8 @@ func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle,
 
 // send sends the value that h has at this place of the order to another rank. If it was lost, an empty message and one with the
 // reason take its place.
-func (j *Job) send(h *datamgr.Handle, to, tag int) error {
+func (j *Job) send(h *datamgr.Handle, to int) error {
+	tag := nextTag(&j.sentTo[to])
 	d := h.Desc()
 	j.sent.Messages++
 	j.sent.Bytes += d.Bytes()
@@ -79,7 +80,8 @@ type RemoteError struct {
 func (e *RemoteError) Error() string { return fmt.Sprintf("on rank %d: %s", e.Rank, e.Text) }
 
 // receive gives h, at this place of the order, the value that another rank sends.
-func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
+func (j *Job) receive(h *datamgr.Handle, from int) error {
+	tag := nextTag(&j.gotFrom[from])
 	j.transfers.Add(1)
 	err := j.job.AcquireFunc(h, iface.W, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
@@ -239,10 +241,9 @@ func (j *Job) sum(p *Place) error {
 		if r == home {
 			continue
 		}
-		tag := j.nextTag(r, home)
-		switch j.Rank() {
+		switch j.rank {
 		case r:
-			if err := j.send(h, home, tag); err != nil {
+			if err := j.send(h, home); err != nil {
 				return err
 			}
 		case home:
@@ -250,7 +251,7 @@ func (j *Job) sum(p *Place) error {
 			if err != nil {
 				return err
 			}
-			if err := j.receive(x, r, tag); err != nil {
+			if err := j.receive(x, r); err != nil {
 				return err
 			}
 			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(reduction), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
