@@ -42,8 +42,12 @@ type Job struct {
 	weights []int    // bytes by rank, zero between submissions
 	moves   []Move
 
+	describe  func(error) []byte
+	failures  sentFailures
 	transfers sync.WaitGroup
 	lost      atomic.Pointer[lostError]
+	parted    atomic.Bool // the last message to the neighbours was sent
+	closed    atomic.Bool
 }
 
 // lostError is why a job can do nothing any more.
@@ -65,15 +69,20 @@ type distributed struct {
 // Options of a job.
 type Options struct {
 	engine.JobOptions
+	// Describe returns what other ranks get of a failure besides its text, in RemoteError.Detail; nil: nothing. It is called from
+	// any goroutine, and must not call methods of the job.
+	Describe func(err error) []byte
 }
 
 // NewJob returns a job on a runtime of this rank. The caller closes it before the runtime.
 func NewJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options) *Job {
 	ctx, cancel := context.WithCancelCause(ctx)
 	size := comm.Size()
-	return &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
+	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
 		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
-		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size)}
+		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe}
+	j.listen()
+	return j
 }
 
 // Rank returns the number of this process.
@@ -110,8 +119,8 @@ type UnsupportedError struct{ Message string }
 func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 
 // Submit submits a task: the rank that it is for runs it. Errors are those of engine.Job.Submit, *RankError and
-// *UnsupportedError. Mistakes in the task are the same error on all ranks, and nothing was submitted; a
-// full window, a closed job, or the cause of a context is that of one rank, and the job can do nothing any more.
+// *UnsupportedError. Operands without a value or a reduction, and kinds of tasks that ranks do not have, are the same error on all ranks, and
+// nothing was submitted. What only the rank that runs the task finds, such as sizes that do not fit together or a full window, ends the job on all ranks.
 func (j *Job) Submit(t *Task) error {
 	rank, err := j.route(t)
 	if err != nil || rank != j.rank {
@@ -485,13 +494,18 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	return nil
 }
 
-// nextTag returns the tag of the next message to or from a rank, which was the count of those before: both ranks count the same. MaxTag
-// itself is for agreements.
+// nextTag returns the tag of the next message to or from a rank, which was the count of those before: both ranks count the same. The last tags
+// are for agreements and farewells.
 func nextTag(count *int) int {
 	tag := *count
-	*count = (tag + 1) % MaxTag
+	*count = (tag + 1) % farewellTag
 	return tag
 }
+
+const (
+	agreementTag = MaxTag
+	farewellTag  = MaxTag - 1
+)
 
 // partFor returns a handle of the elements of a box: h, if it is that box, or a part of the whole.
 func (j *Job) partFor(h *datamgr.Handle, box Box) (*datamgr.Handle, error) {
@@ -523,32 +537,10 @@ func (j *Job) combine(p *Place, redux bool) error {
 	return nil
 }
 
-// broken returns why the job can do nothing any more.
-func (j *Job) broken() error {
-	if l := j.lost.Load(); l != nil {
-		return l.error
-	}
-	return nil
-}
-
-// Fail gives the job up because of err: its tasks are cancelled, nothing is waited for any more, and all methods but Close return an
-// error. All ranks do that, if what has failed has failed on all of them; otherwise the program has to end the others, as
-// mpi.World.Abort does, which may wait for this one.
-func (j *Job) Fail(err error) { _ = j.fail(err) }
-
-// fail notes that this rank cannot go on: it is no longer where the others are.
-func (j *Job) fail(err error) error {
-	j.lost.CompareAndSwap(nil, &lostError{err})
-	err = j.broken()
-	j.cancel(err)
-	j.job.Cancel(err)
-	return err
-}
-
 // Acquire gives all ranks the value of h, or with W the memory for a new one, as engine.Job.AcquireWith does: they all call it, and
 // with W and RW all have to write the same.
 func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return nil, err
 	}
 	if h == nil || !h.Alive() || mode != iface.R && mode != iface.W && mode != iface.RW {
@@ -612,7 +604,7 @@ func (j *Job) HasValue(h *datamgr.Handle) bool {
 
 // Invalidate is engine.Job.Invalidate on all ranks.
 func (j *Job) Invalidate(h *datamgr.Handle, at ...*engine.Site) error {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return err
 	}
 	if h != nil && h.Alive() {
@@ -653,7 +645,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 // Wait waits until all tasks have ended, on all ranks. Errors are those of engine.Job.Wait on this rank, *DivergedError, and those of a rank that is
 // lost.
 func (j *Job) Wait(ctx context.Context) error {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return err
 	}
 	return j.Agree(ctx, j.job.Wait(ctx))
@@ -663,7 +655,7 @@ func (j *Job) Wait(ctx context.Context) error {
 // *RemoteError elsewhere.
 func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 	var failed error
-	var text []byte
+	var packed []byte
 	if t.task != nil {
 		if failed = t.task.Wait(ctx); failed != nil {
 			j.job.Cancel(failed)
@@ -671,15 +663,15 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 			failed = t.task.Err()
 		}
 		if failed != nil {
-			text = shorten(failed.Error())
+			packed = j.pack(failed)
 		}
 	}
-	text, err := j.Share(ctx, t.rank, text)
+	packed, err := j.Share(ctx, t.rank, packed)
 	switch {
 	case err != nil:
 		return err
-	case failed == nil && len(text) > 0:
-		return &RemoteError{t.rank, string(text)}
+	case failed == nil && len(packed) > 0:
+		return j.unpack(packed, t.rank)
 	}
 	return failed
 }
@@ -688,6 +680,8 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
+	j.closed.Store(true)
+	j.farewell(nil)
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err
 }
