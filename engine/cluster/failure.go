@@ -73,12 +73,22 @@ func (s *sentFailures) find(n int) *engine.TaskError {
 // pack returns a failure as a message: that of another rank as it came.
 func (j *Job) pack(err error) []byte {
 	var e *RemoteError
-	if !errors.As(err, &e) {
-		e = &RemoteError{Rank: j.rank, Text: err.Error(), number: j.failures.number(err)}
-		if j.describe != nil {
-			e.Detail = j.describe(err)
-		}
+	if errors.As(err, &e) {
+		return e.pack()
 	}
+	return j.own(err).pack()
+}
+
+// own returns what other ranks get of a failure of this one.
+func (j *Job) own(err error) *RemoteError {
+	e := &RemoteError{Rank: j.rank, Text: err.Error(), number: j.failures.number(err)}
+	if j.describe != nil {
+		e.Detail = j.describe(err)
+	}
+	return e
+}
+
+func (e *RemoteError) pack() []byte {
 	text, detail := e.Text[:min(len(e.Text), maxText)], e.Detail
 	if len(detail) > maxDetail {
 		detail = nil
@@ -118,14 +128,27 @@ func (j *Job) Err() error {
 }
 
 // Fail gives the job up because of err, on all ranks: its tasks are cancelled, nothing is waited for any more, and all methods but Close return
-// an error, which is err here, if nothing else has failed before, and a *RemoteError on the others.
-func (j *Job) Fail(err error) { _ = j.fail(err) }
+// an error, which is err here, if nothing else has failed before, and a *RemoteError of this rank on the others, whatever err wraps.
+func (j *Job) Fail(err error) {
+	if err == nil {
+		err = errors.New("cluster: the program gave the job up")
+	}
+	e := j.own(err)
+	_ = j.stop(err)
+	j.farewell(e.pack())
+}
 
 // fail notes that this rank cannot go on, as it is no longer where the others are, and says so to them.
 func (j *Job) fail(err error) error {
 	err = j.stop(err)
 	j.farewell(j.pack(err))
 	return err
+}
+
+// refuse is fail for a task that this rank refuses: the others hear of it from Fail, with what the program has to say about it, or from Close.
+func (j *Job) refuse(err error) error {
+	j.refused = err
+	return j.stop(err)
 }
 
 // stop is fail for what all ranks have come to know.

@@ -37,7 +37,7 @@ type Job struct {
 	sentTo   []int // messages to each rank so far
 	gotFrom  []int // and from each
 
-	// What a submission needs, kept for the next.
+	// Memory of a submission, kept for the next.
 	places  []*Place // of the operands, nil for those that are not on any rank
 	weights []int    // bytes by rank, zero between submissions
 	moves   []Move
@@ -46,6 +46,7 @@ type Job struct {
 	failures  sentFailures
 	transfers sync.WaitGroup
 	lost      atomic.Pointer[lostError]
+	refused   error       // what refused a task
 	parted    atomic.Bool // the last message to the neighbours was sent
 	closed    atomic.Bool
 }
@@ -63,7 +64,7 @@ type distributed struct {
 	places map[*datamgr.Handle]*Place
 	owners map[*datamgr.Handle]int // of the parts of views that were looked at
 	boxes  map[Box]*datamgr.Handle // views of pieces that are sent
-	enough int                     // with so many places, forget looks for dead ones
+	enough int                     // the number of places with which forget looks for dead ones
 }
 
 // Options of a job.
@@ -120,14 +121,15 @@ func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 
 // Submit submits a task: the rank that it is for runs it. Errors are those of engine.Job.Submit, *RankError and
 // *UnsupportedError. Operands without a value or a reduction, and kinds of tasks that ranks do not have, are the same error on all ranks, and
-// nothing was submitted. What only the rank that runs the task finds, such as sizes that do not fit together or a full window, ends the job on all ranks.
+// nothing was submitted. Faults that only the rank that runs the task finds, such as sizes that do not fit together or a full window, end the job on all ranks,
+// once that one calls Fail or Close.
 func (j *Job) Submit(t *Task) error {
 	rank, err := j.route(t)
 	if err != nil || rank != j.rank {
 		return err
 	}
 	if err := j.job.Submit(&t.TaskSpec); err != nil {
-		return j.fail(err)
+		return j.refuse(err)
 	}
 	return nil
 }
@@ -157,7 +159,7 @@ func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) {
 	ticket := &Ticket{id: j.tasks, rank: rank}
 	if rank == j.rank {
 		if ticket.task, err = j.job.SubmitWith(&t.TaskSpec, o); err != nil {
-			return nil, j.fail(err)
+			return nil, j.refuse(err)
 		}
 	}
 	return ticket, nil
@@ -681,6 +683,9 @@ func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
 	j.closed.Store(true)
+	if j.refused != nil {
+		j.farewell(j.pack(j.refused))
+	}
 	j.farewell(nil)
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err

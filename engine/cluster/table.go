@@ -4,7 +4,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 )
 
-// What a submission looks up for each task, and what it notes.
+// Tables and hashes of submissions.
 
 // placeTable finds the places of handles: it has one at most for each remainder of their numbers, which is all of them
 // as long as the numbers are close together, as those of the parts of a view are.

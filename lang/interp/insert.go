@@ -111,7 +111,8 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 
 // submitOnRank inserts the task of a site, which one of the ranks runs.
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
-	t := &cluster.Task{TaskSpec: st.spec}
+	t := &m.rankTask
+	t.TaskSpec = st.spec
 	if !keep && st.bundle == nil && s.opts.order == nil {
 		return nil, m.ranks.Submit(t)
 	}
