@@ -76,6 +76,16 @@ unpartition x
 insert add(RW x, 3)
 print(x)
 `},
+		{"with ranks", `
+codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k + i) } }
+register x = vector[f64](24, fill = 1)
+partition x by blocks(6)
+for k in 0..20 { for b in 0..6 { insert add(RW x[b], k) with rank = k + b, priority = b } }
+let t = insert add(RW x[5], 2) with rank = 3
+wait t
+insert add(RW x[5], 2)
+print(x)
+`},
 		{"tasks and files", `
 codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
 register x, y = vector[f64](10, fill = 3)
@@ -149,6 +159,10 @@ insert sum(R x, RW z)
 		{"wait for a task that depends on it", bad + "insert bad(RW y)\nlet t = insert sum(R y, RW z)\nwait t\n", []string{"on rank 2: task `bad` failed"}},
 		{"at once", bad + "insert bad(RW y) with sync = true\n", []string{"on rank 2: task `bad` failed"}},
 		{"a part", bad + "partition y by blocks(4)\ninsert bad(RW y[2])\nprint(y[1])\nprint(y)\n", []string{"on rank 2: task `bad` failed"}},
+		{"on a rank", bad + "insert bad(RW y) with rank = 1\nwait\n", []string{"on rank 1: task `bad` failed"}},
+		{"on a rank that is not", bad + "let r = 7\ninsert bad(RW y) with rank = r\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
+		{"below the ranks", bad + "let r = -1\ninsert bad(RW y) with rank = r\n", []string{"E0705", "rank is -1"}},
+		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
 		{"sizes", "extern codelet picky(x: RW vector[f64])\nregister a, b, c = vector[f64](4, fill = 1)\ninsert picky(RW c)\nprint(c)\n", []string{"E0702"}},
 		{"a file", `
 register x = vector[f64](4, fill = 1)
