@@ -163,6 +163,8 @@ insert sum(R x, RW z)
 		{"on a rank that is not", bad + "let r = 7\ninsert bad(RW y) with rank = r\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
 		{"below the ranks", bad + "let r = -1\ninsert bad(RW y) with rank = r\n", []string{"E0705", "rank is -1"}},
 		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
+		{"without order", bad + "insert sum(R x, RW y) with unordered = [y], rank = 1\n", []string{"E0705", "on one rank only"}},
+		{"without any order", bad + "insert sum(R x, RW y) with sequential = false\n", []string{"E0705", "on one rank only"}},
 		{"sizes", "extern codelet picky(x: RW vector[f64])\nregister a, b, c = vector[f64](4, fill = 1)\ninsert picky(RW c)\nprint(c)\n", []string{"E0702"}},
 		{"a file", `
 register x = vector[f64](4, fill = 1)

@@ -254,7 +254,7 @@ func (j *Job) check(t *Task) (rank int, err error) {
 		op := &t.Operands[i]
 		h, mode := op.Handle, op.Mode
 		p := j.table.find(h)
-		if p == nil || p.empty || mode == iface.Scratch || !h.Alive() {
+		if p == nil || p.empty || mode == iface.Scratch || op.Unordered || !h.Alive() {
 			if p, err = j.newPlace(t, i); err != nil {
 				return 0, err
 			}
@@ -303,6 +303,8 @@ func (j *Job) newPlace(t *Task, i int) (*Place, error) {
 		return nil, &engine.DeadHandleError{Operand: i, Handle: h}
 	case op.Mode == iface.Scratch:
 		return nil, nil
+	case op.Unordered:
+		return nil, &UnsupportedError{fmt.Sprintf("operand %d of %s has no order with others; on several ranks each has one: leave Unordered out", i, t.Codelet.Name)}
 	}
 	p, err := j.place(op.Handle)
 	if err != nil || p.empty {

@@ -114,6 +114,9 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
 	t := &m.rankTask
 	t.TaskSpec, t.On = st.spec, st.on
+	if t.Unordered || slices.ContainsFunc(t.Operands, func(op engine.Operand) bool { return op.Unordered }) {
+		m.oneRankOnly("a use of data without order", "leave `unordered` and `sequential = false` out", s.at)
+	}
 	if !keep && st.bundle == nil && s.opts.order == nil {
 		return nil, m.ranks.Submit(t)
 	}
