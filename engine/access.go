@@ -243,7 +243,9 @@ func (a *Access) outcome() (*Access, error) {
 	if a.mu.err == nil {
 		return a, nil
 	}
-	handOut(a.mu.err)
+	if !a.opt.Relay {
+		handOut(a.mu.err)
+	}
 	return nil, a.mu.err
 }
 
@@ -452,7 +454,12 @@ func (a *Access) Fail(err error) error {
 	if !whole || !mode.Writes() {
 		return &ModeError{Handle: a.h, Mode: mode, Other: -1, Message: describe(a.h) + " cannot lose its value: it is not held as W or RW as a whole; acquire it so, and call Fail before anything is released"}
 	}
-	datamgr.Spoil(a.t.operands(), newFailure(a.t, "", err, false))
+	f := newFailure(a.t, "", err, false)
+	var of *TaskError
+	if errors.As(err, &of) && of.failure != nil && of.failure.job.rt == a.job.rt {
+		f = of.failure
+	}
+	datamgr.Spoil(a.t.operands(), f)
 	return a.Release()
 }
 

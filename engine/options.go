@@ -191,6 +191,9 @@ type AcquireOptions struct {
 	// Partial, for mode R, allows reading data that has a value in some elements only.
 	// The other elements are undefined; InitialisedPart tells them apart.
 	Partial bool
+	// Relay is for a caller that passes the value on, or the *FailedDataError instead: that failure does not count as
+	// handed out, see Job.Failures.
+	Relay bool
 }
 
 // workersToBe is how many workers the options ask for.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,16 @@ import (
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang"
 )
+
+// picky returns a codelet that takes no sizes.
+func picky() *lang.Codelet {
+	c, err := lang.NewCodelet("picky(x: RW vector[f64])", lang.CPU(func(*lang.Task) error { return nil }),
+		lang.ShapeRule(func(lang.Shapes) error { return errors.New("the sizes are wrong") }))
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
 
 // onRanks runs a script on some ranks in this process, and returns what each printed and how it ended.
 func onRanks(t *testing.T, n int, dir, src string) (printed []string, errs []error) {
@@ -26,7 +37,7 @@ func onRanks(t *testing.T, n int, dir, src string) (printed []string, errs []err
 				return
 			}
 			defer rt.Close()
-			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir)})
+			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir), Codelets: []*lang.Codelet{picky()}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -65,6 +76,16 @@ unpartition x
 insert add(RW x, 3)
 print(x)
 `},
+		{"with ranks", `
+codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k + i) } }
+register x = vector[f64](24, fill = 1)
+partition x by blocks(6)
+for k in 0..20 { for b in 0..6 { insert add(RW x[b], k) with rank = k + b, priority = b } }
+let t = insert add(RW x[5], 2) with rank = 3
+wait t
+insert add(RW x[5], 2)
+print(x)
+`},
 		{"tasks and files", `
 codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
 register x, y = vector[f64](10, fill = 3)
@@ -96,32 +117,74 @@ wait
 	}
 }
 
-// TestRanksFail runs scripts that fail on one rank: all end with an error.
+// whole returns all texts of an error of a script.
+func whole(err error) string {
+	text := err.Error()
+	var list lang.Diagnostics
+	var d *lang.Diagnostic
+	if !errors.As(err, &list) && errors.As(err, &d) {
+		list = append(list, *d)
+	}
+	for _, d := range list {
+		for _, l := range d.Labels {
+			text += "\n" + l.Text
+		}
+		text += "\n" + d.Label + "\n" + strings.Join(slices.Concat(d.Notes, d.Help), "\n")
+	}
+	return text
+}
+
+// TestRanksFail runs scripts that fail on one rank: all end with the same error, which names the rank if a task has failed, and is
+// otherwise that of a run on one.
 func TestRanksFail(t *testing.T) {
-	for _, test := range []struct{ name, src, want string }{
-		{"a task", `
+	const bad = `
 codelet bad(x: RW vector[i64]) { each i in x { x[i] = 1 // (x[i] - 1) } }
+codelet sum(x: R vector[i64], y: RW vector[i64]) { each i in x { y[i] += x[i] } }
 register x, y, z = vector[i64](4, fill = 1)
-insert bad(RW y)
-wait
-`, "task `bad` failed"},
-		{"a task whose data is read", `
-codelet bad(x: RW vector[i64]) { each i in x { x[i] = 1 // (x[i] - 1) } }
-register x, y, z = vector[i64](4, fill = 1)
-insert bad(RW y)
-print(y)
-`, "divi"},
+insert sum(R x, RW z)
+`
+	for _, test := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"a task", bad + "insert bad(RW y)\nwait\n", []string{"on rank 2: task `bad` failed"}},
+		{"two tasks", bad + "insert bad(RW y)\ninsert bad(RW x)\nwait\n", []string{"on rank 2: task `bad` failed", "on rank 0: task `bad` failed"}},
+		{"a task whose data is read", bad + "insert bad(RW y)\nprint(y)\n", []string{"on rank 2: task `bad` failed", "its result is needed here"}},
+		{"data of a task that depends on it", bad + "insert bad(RW y)\ninsert sum(R y, RW z)\nprint(z)\n",
+			[]string{"on rank 2: task `bad` failed", "`z` has no valid value either"}},
+		{"wait for data", bad + "insert bad(RW y)\ninsert sum(R y, RW z)\nwait x, z\n", []string{"on rank 2: task `bad` failed"}},
+		{"wait for data that was written again", bad + "insert bad(RW y)\ninsert sum(R x, RW z)\nunregister y\nwait x, z\nwait\n",
+			[]string{"on rank 2: task `bad` failed"}},
+		{"wait for a task", bad + "let t = insert bad(RW y)\nwait t\n", []string{"on rank 2: task `bad` failed"}},
+		{"wait for a task that depends on it", bad + "insert bad(RW y)\nlet t = insert sum(R y, RW z)\nwait t\n", []string{"on rank 2: task `bad` failed"}},
+		{"at once", bad + "insert bad(RW y) with sync = true\n", []string{"on rank 2: task `bad` failed"}},
+		{"a part", bad + "partition y by blocks(4)\ninsert bad(RW y[2])\nprint(y[1])\nprint(y)\n", []string{"on rank 2: task `bad` failed"}},
+		{"on a rank", bad + "insert bad(RW y) with rank = 1\nwait\n", []string{"on rank 1: task `bad` failed"}},
+		{"on a rank that is not", bad + "let r = 7\ninsert bad(RW y) with rank = r\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
+		{"below the ranks", bad + "let r = -1\ninsert bad(RW y) with rank = r\n", []string{"E0705", "rank is -1"}},
+		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
+		{"without order", bad + "insert sum(R x, RW y) with unordered = [y], rank = 1\n", []string{"E0705", "on one rank only"}},
+		{"without any order", bad + "insert sum(R x, RW y) with sequential = false\n", []string{"E0705", "on one rank only"}},
+		{"sizes", "extern codelet picky(x: RW vector[f64])\nregister a, b, c = vector[f64](4, fill = 1)\ninsert picky(RW c)\nprint(c)\n", []string{"E0702"}},
 		{"a file", `
 register x = vector[f64](4, fill = 1)
 save(x, "no/x.npy")
-`, "no folder"},
-		{"a script", "register x = vector[f64](4)\nprint(value(x[5]))", "E0401"},
+`, []string{"no folder"}},
+		{"a script", "register x = vector[f64](4)\nprint(value(x[5]))", []string{"E0401"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, errs := onRanks(t, 3, t.TempDir(), test.src)
 			for r, err := range errs {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("rank %d: %v", r, err)
+				if err == nil {
+					t.Fatalf("rank %d: no error", r)
+				}
+				for _, want := range test.want {
+					if !strings.Contains(whole(err), want) {
+						t.Errorf("rank %d: %s, want %s", r, whole(err), want)
+					}
+				}
+				if a, b := whole(err), whole(errs[0]); a != b {
+					t.Errorf("rank %d: %s\nand rank 0\n%s", r, a, b)
 				}
 			}
 		})

@@ -19,12 +19,9 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("cluster: rank %d submitted other tasks than rank 0 (%d, and %d on rank 0); every rank must submit the same: decide nothing by what ranks do not share, such as the time, the rank, or the files of one machine", e.Rank, e.Tasks, e.Want)
 }
 
-// shorten returns a text for a message, of maxText bytes at most.
-func shorten(text string) []byte { return []byte(text[:min(len(text), maxText)]) }
-
 // Share gives all ranks the bytes that one of them passes, and returns them. The bytes of the others are ignored.
 func (j *Job) Share(ctx context.Context, rank int, mine []byte) ([]byte, error) {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return nil, err
 	}
 	if rank != j.Rank() {
@@ -47,10 +44,10 @@ func (j *Job) Share(ctx context.Context, rank int, mine []byte) ([]byte, error) 
 // Gather gives all ranks the bytes that each passes, in the order of the ranks. Once all are here it compares what they have
 // submitted: the error is a *DivergedError if that is not the same.
 func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return nil, err
 	}
-	head := binary.LittleEndian.AppendUint64(nil, j.sequence)
+	head := binary.LittleEndian.AppendUint64(nil, uint64(j.sequence))
 	head = binary.LittleEndian.AppendUint64(head, uint64(j.tasks))
 	if j.Rank() != 0 {
 		if err := j.say(ctx, 0, slices.Concat(head, mine)); err != nil {
@@ -96,7 +93,7 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 		return v
 	}
 	if d := (DivergedError{int(word()), int64(word()), int64(word())}); d.Rank != 0 {
-		return nil, j.fail(&d)
+		return nil, j.stop(&d)
 	}
 	all := make([][]byte, j.Size())
 	for r := range all {
@@ -109,21 +106,21 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 // Agree gives all ranks an error if one of them passes one: its own error on a rank that has one, and elsewhere a *RemoteError of the first
 // such rank. The tasks of a rank that passes an error are cancelled, so that others do not wait for them.
 func (j *Job) Agree(ctx context.Context, mine error) error {
-	var text []byte
+	var packed []byte
 	if mine != nil {
 		j.job.Cancel(mine)
-		text = shorten(mine.Error())
+		packed = j.pack(mine)
 	}
-	all, err := j.Gather(ctx, text)
+	all, err := j.Gather(ctx, packed)
 	switch {
 	case mine != nil:
 		return mine
 	case err != nil:
 		return err
 	}
-	for r, text := range all {
-		if len(text) > 0 {
-			return &RemoteError{r, string(text)}
+	for r, packed := range all {
+		if len(packed) > 0 {
+			return j.unpack(packed, r)
 		}
 	}
 	return nil
@@ -132,17 +129,17 @@ func (j *Job) Agree(ctx context.Context, mine error) error {
 // say sends bytes to a rank: their number, and then the bytes.
 func (j *Job) say(ctx context.Context, to int, b []byte) error {
 	n := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))
-	if err := j.exchange(ctx, func(done func(error)) { j.comm.Send(to, MaxTag, n, done) }); err != nil || len(b) == 0 {
+	if err := j.exchange(ctx, func(done func(error)) { j.comm.Send(to, agreementTag, n, done) }); err != nil || len(b) == 0 {
 		return err
 	}
-	return j.exchange(ctx, func(done func(error)) { j.comm.Send(to, MaxTag, b, done) })
+	return j.exchange(ctx, func(done func(error)) { j.comm.Send(to, agreementTag, b, done) })
 }
 
 // hear receives what a rank says.
 func (j *Job) hear(ctx context.Context, from int) ([]byte, error) {
 	receive := func(b []byte) error {
 		return j.exchange(ctx, func(done func(error)) {
-			j.comm.Recv(from, MaxTag, b, func(n int, err error) {
+			j.comm.Recv(from, agreementTag, b, func(n int, err error) {
 				if err == nil && n != len(b) {
 					err = fmt.Errorf("cluster: rank %d said something else than was expected; the ranks do not run the same program", from)
 				}
@@ -171,7 +168,7 @@ func (j *Job) exchange(ctx context.Context, start func(done func(error))) error 
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-j.ctx.Done():
-		if err := j.broken(); err != nil {
+		if err := j.Err(); err != nil {
 			return err
 		}
 		return context.Cause(j.ctx)

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -43,7 +45,7 @@ func onEach(t *testing.T, size int, fn func(j *Job, x engine.Operand) error) (er
 func TestDiverged(t *testing.T) {
 	for _, err := range onEach(t, 3, func(j *Job, x engine.Operand) error {
 		for range 1 + j.Rank()/2 {
-			task := &Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: []engine.Operand{x}, Args: []iface.Scalar{iface.Int(1)}}}
+			task := &Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: []engine.Operand{x}, Args: []iface.Scalar{iface.Int(1), iface.Int(0)}}}
 			if err := j.Submit(task); err != nil {
 				return err
 			}
@@ -82,6 +84,68 @@ func TestTaskFails(t *testing.T) {
 	}) {
 		if err != nil {
 			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// TestRankGivesUp: when one rank cannot go on, the others, which wait for it in any way, get an error that names it.
+func TestRankGivesUp(t *testing.T) {
+	bad := errors.New("bad")
+	picky := &engine.Codelet{Name: "picky", CPU: codelet.CPU, Shape: func([]iface.Desc, []iface.Scalar) error { return &engine.ShapeError{Message: "bad"} }}
+	task := func(c *engine.Codelet, on int, x engine.Operand) *Task {
+		return &Task{TaskSpec: engine.TaskSpec{Codelet: c, Operands: []engine.Operand{x}, Args: []iface.Scalar{iface.Int(1), iface.Int(0)}}, On: 1 + on}
+	}
+	for _, gives := range []struct {
+		name string
+		up   func(j *Job, x engine.Operand) error
+	}{
+		{"fails", func(j *Job, _ engine.Operand) error { j.Fail(bad); return bad }},
+		{"refuses a task", func(j *Job, x engine.Operand) error { return j.Submit(task(picky, j.Rank(), x)) }},
+	} {
+		for _, others := range []struct {
+			name string
+			wait func(j *Job, x engine.Operand) error
+		}{
+			{"acquire", func(j *Job, x engine.Operand) error {
+				_, err := j.Acquire(context.Background(), x.Handle, iface.R, engine.AcquireOptions{})
+				return err
+			}},
+			{"wait", func(j *Job, _ engine.Operand) error { return j.Wait(context.Background()) }},
+			{"wait for a task", func(j *Job, x engine.Operand) error {
+				ticket, err := j.SubmitTask(task(codelet, 0, x), engine.TaskOptions{})
+				if err == nil {
+					err = j.WaitTask(context.Background(), ticket)
+				}
+				return err
+			}},
+			{"share", func(j *Job, _ engine.Operand) error { _, err := j.Share(context.Background(), 0, nil); return err }},
+		} {
+			for _, size := range []int{2, 3, 7} {
+				t.Run(fmt.Sprintf("%s/%s/%d", gives.name, others.name, size), func(t *testing.T) {
+					for r, err := range onEach(t, size, func(j *Job, x engine.Operand) error {
+						if err := j.Submit(task(codelet, size-1, x)); err != nil && j.Err() == nil {
+							return err
+						}
+						// Other ranks need a value of rank 0, which does not come.
+						if j.Rank() == 0 {
+							return gives.up(j, x)
+						}
+						if err := j.Submit(task(codelet, 0, x)); err != nil {
+							return err
+						}
+						return others.wait(j, x)
+					}) {
+						var remote *RemoteError
+						var data *engine.FailedDataError
+						switch {
+						case err == nil || !strings.Contains(err.Error(), "bad"):
+							t.Errorf("rank %d: %v", r, err)
+						case r > 0 && !(errors.As(err, &remote) && remote.Rank == 0) && !errors.As(err, &data):
+							t.Errorf("rank %d: %v", r, err)
+						}
+					}
+				})
+			}
 		}
 	}
 }

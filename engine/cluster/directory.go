@@ -60,13 +60,72 @@ func (b *Box) cut(o *Box) (inside Box, rest []Box) {
 type Data struct {
 	pieces []*piece // without overlap; together they are the data
 	sums   []*Place // places with contributions that were not combined
+	found  []*piece // for the calls of each that change pieces
 }
 
 // piece is elements that the same ranks have.
 type piece struct {
+	holders []int   // in the order in which they got the value; none: there is no value
+	has     rankSet // the same
+	gone    bool    // it was cut, or replaced by a larger one
 	box     Box
-	holders []int // in the order in which they got the value; none: there is no value
-	gone    bool  // it was cut, or replaced by a larger one
+}
+
+func newPiece(box Box, holders []int) *piece {
+	q := &piece{box: box}
+	q.give(holders...)
+	return q
+}
+
+// give adds holders.
+func (q *piece) give(ranks ...int) {
+	q.holders = append(q.holders, ranks...)
+	for _, r := range ranks {
+		q.has.add(r)
+	}
+}
+
+// giveOnly makes ranks the only holders.
+func (q *piece) giveOnly(ranks ...int) {
+	for _, r := range q.holders {
+		q.has.remove(r)
+	}
+	q.holders = q.holders[:0]
+	q.give(ranks...)
+}
+
+// rankSet is a set of ranks.
+type rankSet struct {
+	low  uint64   // of the ranks below 64
+	high []uint64 // of those from 64 on
+}
+
+func (s *rankSet) contains(r int) bool {
+	if r < 64 {
+		return s.low>>r&1 != 0
+	}
+	at := r/64 - 1
+	return at < len(s.high) && s.high[at]>>(r%64)&1 != 0
+}
+
+func (s *rankSet) add(r int) {
+	if r < 64 {
+		s.low |= 1 << r
+		return
+	}
+	for len(s.high) < r/64 {
+		s.high = append(s.high, 0)
+	}
+	s.high[r/64-1] |= 1 << (r % 64)
+}
+
+// remove takes r, which is in it, out of s.
+func (s *rankSet) remove(r int) {
+	if r < 64 {
+		s.low &^= 1 << r
+		return
+	}
+	s.high[r/64-1] &^= 1 << (r % 64)
 }
 
 // Everywhere returns the holders of data that all ranks have from the start.
@@ -80,7 +139,7 @@ func Everywhere(size int) []int {
 
 // NewData returns the directory of data whose value is on the ranks in holders, nil for no value.
 func NewData(box Box, holders []int) *Data {
-	return &Data{pieces: []*piece{{box: box, holders: slices.Clone(holders)}}}
+	return &Data{pieces: []*piece{newPiece(box, holders)}}
 }
 
 // Pieces returns into how many pieces the data is cut: the elements of one are on the same ranks.
@@ -91,12 +150,18 @@ type Place struct {
 	Handle *datamgr.Handle // of the elements; the directory does not look at it
 
 	data  *Data
-	box   Box
 	owner int
-	exact *piece // the piece that is this box; nil, or gone: look for it
+	bytes int    // of its elements
+	hash  uint64 // of the data and the box
+	cover *piece // a piece that has all of the box; nil, or gone: look for it
+	exact bool   // cover is no more than the box
+	empty bool   // a part without elements
+	box   Box
 
 	home         int // the rank that has what contributions are added to
 	contributors []int
+
+	_ [40]byte // a place begins at a line of the cache, and what a submission looks at is there
 }
 
 // Place returns the place of a box of d, which a rank owns.
@@ -108,18 +173,32 @@ func (p *Place) Owner() int { return p.owner }
 // Box returns the elements of p.
 func (p *Place) Box() Box { return p.box }
 
+// whole returns the piece that has all of p, nil for none, or if it was not looked for.
+func (p *Place) whole() *piece {
+	if p.cover != nil && !p.cover.gone {
+		return p.cover
+	}
+	return nil
+}
+
+// on reports whether it is known without a search that a rank has the value of p.
+func (p *Place) on(rank int) bool {
+	q := p.whole()
+	return q != nil && q.has.contains(rank)
+}
+
 // each calls fn with the pieces that touch p.
 func (p *Place) each(fn func(*piece)) {
-	if p.exact != nil && !p.exact.gone {
-		fn(p.exact)
+	if q := p.whole(); q != nil {
+		fn(q)
 		return
 	}
 	for _, q := range p.data.pieces {
 		if !q.box.touches(&p.box) {
 			continue
 		}
-		if fn(q); q.box == p.box {
-			p.exact = q
+		if fn(q); p.box.within(&q.box) {
+			p.cover, p.exact = q, p.box == q.box
 			return
 		}
 	}
@@ -127,6 +206,12 @@ func (p *Place) each(fn func(*piece)) {
 
 // HasValue reports whether all elements of p have a value somewhere, or will have one once contributions are combined.
 func (p *Place) HasValue() bool {
+	q := p.cover
+	return q != nil && !q.gone && len(q.holders) > 0 || p.hasValue()
+}
+
+// hasValue is HasValue with a search.
+func (p *Place) hasValue() bool {
 	ok := true
 	p.each(func(q *piece) {
 		ok = ok && (len(q.holders) > 0 || slices.ContainsFunc(p.data.sums, func(o *Place) bool {
@@ -147,19 +232,27 @@ type Move struct {
 //
 // The n-th rank that gets a value gets it from rank n - 2^k of those that have it, with the largest k: when many ranks
 // read a value, the messages are a binomial tree.
-func (p *Place) Read(rank int) (moves []Move) {
-	moves, _ = p.give(rank, false)
+func (p *Place) Read(rank int) (moves []Move) { return p.read(rank, nil) }
+
+// read is Read that appends to moves.
+func (p *Place) read(rank int, moves []Move) []Move {
+	moves, _ = p.give(rank, false, moves)
 	return moves
 }
 
-// give is Read for elements that may have no value: these are in none, and with fresh they are taken to have one on that rank then.
-func (p *Place) give(rank int, fresh bool) (moves []Move, none []Box) {
-	var lacks []*piece
-	p.each(func(q *piece) {
-		if !slices.Contains(q.holders, rank) {
-			lacks = append(lacks, q)
-		}
-	})
+// give is read for elements that may have no value: these are in none, and with fresh they are taken to have one on that rank then.
+func (p *Place) give(rank int, fresh bool, moves []Move) (_ []Move, none []Box) {
+	lacks := p.data.found[:0]
+	if q := p.whole(); q == nil {
+		p.each(func(q *piece) {
+			if !q.has.contains(rank) {
+				lacks = append(lacks, q)
+			}
+		})
+	} else if !q.has.contains(rank) {
+		lacks = append(lacks, q)
+	}
+	p.data.found = lacks
 	for _, q := range lacks {
 		if !q.box.within(&p.box) {
 			q = p.data.split(q, &p.box)
@@ -175,7 +268,7 @@ func (p *Place) give(rank int, fresh bool) (moves []Move, none []Box) {
 			}
 			moves = append(moves, Move{q.box, q.holders[n-top], rank})
 		}
-		q.holders = append(q.holders, rank)
+		q.give(rank)
 	}
 	return moves, none
 }
@@ -185,27 +278,30 @@ func (d *Data) split(q *piece, box *Box) *piece {
 	inside, rest := q.box.cut(box)
 	q.gone = true
 	d.pieces = slices.DeleteFunc(d.pieces, func(o *piece) bool { return o == q })
-	in := &piece{box: inside, holders: slices.Clone(q.holders)}
+	in := newPiece(inside, q.holders)
 	d.pieces = append(d.pieces, in)
 	for _, r := range rest {
-		d.pieces = append(d.pieces, &piece{box: r, holders: slices.Clone(q.holders)})
+		d.pieces = append(d.pieces, newPiece(r, q.holders))
 	}
 	return in
 }
 
 // Write makes ranks the only ones that have a value of p, a new one.
 func (p *Place) Write(ranks ...int) {
-	if q := p.exact; q != nil && !q.gone {
-		q.holders = append(q.holders[:0], ranks...)
-		return
-	}
-	var touched []*piece
-	p.each(func(q *piece) { touched = append(touched, q) })
-	if len(touched) == 1 && touched[0].box == p.box {
-		touched[0].holders = append(touched[0].holders[:0], ranks...)
+	if q := p.whole(); q != nil && p.exact {
+		if len(ranks) != 1 || len(q.holders) != 1 || q.holders[0] != ranks[0] {
+			q.giveOnly(ranks...)
+		}
 		return
 	}
 	d := p.data
+	touched := d.found[:0]
+	p.each(func(q *piece) { touched = append(touched, q) })
+	d.found = touched
+	if len(touched) == 1 && touched[0].box == p.box {
+		touched[0].giveOnly(ranks...)
+		return
+	}
 	for _, q := range touched {
 		if !q.box.within(&p.box) {
 			q = d.split(q, &p.box)
@@ -213,8 +309,8 @@ func (p *Place) Write(ranks ...int) {
 		q.gone = true
 	}
 	d.pieces = slices.DeleteFunc(d.pieces, func(q *piece) bool { return q.gone })
-	p.exact = &piece{box: p.box, holders: slices.Clone(ranks)}
-	d.pieces = append(d.pieces, p.exact)
+	p.cover, p.exact = newPiece(p.box, ranks), true
+	d.pieces = append(d.pieces, p.cover)
 }
 
 // Source returns the rank that has the first element of p, and the owner of p if none has.
@@ -235,7 +331,7 @@ func (p *Place) Source() int {
 }
 
 // Claim is Read that makes a rank the one that has a value of the elements that have none, which are in none.
-func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank, true) }
+func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank, true, nil) }
 
 // Contribute notes that a rank adds to p, and returns the rank where the contributions are added to the value: one that
 // has the first element, or the owner. The value is on that rank if moves were carried out. Elements in none have no value: the
@@ -243,7 +339,7 @@ func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank,
 func (p *Place) Contribute(rank int) (home int, moves []Move, none []Box) {
 	if p.contributors == nil {
 		p.home = p.Source()
-		moves, none = p.give(p.home, true)
+		moves, none = p.give(p.home, true, nil)
 		p.contributors = make([]int, 0, 4)
 		p.data.sums = append(p.data.sums, p)
 	}

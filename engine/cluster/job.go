@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -18,26 +20,39 @@ import (
 //
 // One goroutine at a time calls the methods. Kernels run on one rank each, and must not submit tasks.
 type Job struct {
-	rt   *engine.Runtime
-	job  *engine.Job
-	comm Comm
+	rt         *engine.Runtime
+	job        *engine.Job
+	comm       Comm
+	rank, size int
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	data     map[*datamgr.Handle]*distributed // by the handle of the whole
 	known    int                              // data that was ever used: the number of the next
-	tags     map[[2]int]int                   // messages from one rank to another so far
-	sequence uint64                           // hash of what was submitted
-	tasks    int64                            // of all ranks
+	table    placeTable
+	sequence sequence
+	tasks    int64 // of all ranks
 	sent     Traffic
+	sentTo   []int // messages to each rank so far
+	gotFrom  []int // and from each
 
+	// Memory of a submission, kept for the next.
+	places  []*Place // of the operands, nil for those that are not on any rank
+	weights []int    // bytes by rank, zero between submissions
+	moves   []Move
+
+	describe  func(error) []byte
+	failures  sentFailures
 	transfers sync.WaitGroup
-	mu        struct {
-		sync.Mutex
-		lost error // why messages cannot be sent any more
-	}
+	lost      atomic.Pointer[lostError]
+	refused   error       // what refused a task
+	parted    atomic.Bool // the last message to the neighbours was sent
+	closed    atomic.Bool
 }
+
+// lostError is why a job can do nothing any more.
+type lostError struct{ error }
 
 // Traffic counts messages with data.
 type Traffic struct{ Messages, Bytes int64 }
@@ -49,25 +64,33 @@ type distributed struct {
 	places map[*datamgr.Handle]*Place
 	owners map[*datamgr.Handle]int // of the parts of views that were looked at
 	boxes  map[Box]*datamgr.Handle // views of pieces that are sent
+	enough int                     // the number of places with which forget looks for dead ones
 }
 
 // Options of a job.
 type Options struct {
 	engine.JobOptions
+	// Describe returns what other ranks get of a failure besides its text, in RemoteError.Detail; nil: nothing. It is called from
+	// any goroutine, and must not call methods of the job.
+	Describe func(err error) []byte
 }
 
 // NewJob returns a job on a runtime of this rank. The caller closes it before the runtime.
 func NewJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options) *Job {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, ctx: ctx, cancel: cancel,
-		data: map[*datamgr.Handle]*distributed{}, tags: map[[2]int]int{}, sequence: 14695981039346656037}
+	size := comm.Size()
+	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
+		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
+		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe}
+	j.listen()
+	return j
 }
 
 // Rank returns the number of this process.
-func (j *Job) Rank() int { return j.comm.Rank() }
+func (j *Job) Rank() int { return j.rank }
 
 // Size returns how many processes there are.
-func (j *Job) Size() int { return j.comm.Size() }
+func (j *Job) Size() int { return j.size }
 
 // Local returns the job of the engine that has the tasks of this rank. Tasks submitted to it are those of
 // this rank alone, and must not use data of other tasks.
@@ -97,11 +120,18 @@ type UnsupportedError struct{ Message string }
 func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 
 // Submit submits a task: the rank that it is for runs it. Errors are those of engine.Job.Submit, *RankError and
-// *UnsupportedError. Mistakes in the task are the same error on all ranks, and nothing was submitted; a
-// full window, a closed job, or the cause of a context is that of one rank, and the job can do nothing any more.
+// *UnsupportedError. Operands without a value or a reduction, and kinds of tasks that ranks do not have, are the same error on all ranks, and
+// nothing was submitted. Faults that only the rank that runs the task finds, such as sizes that do not fit together or a full window, end the job on all ranks,
+// once that one calls Fail or Close.
 func (j *Job) Submit(t *Task) error {
-	_, err := j.submit(t, nil)
-	return err
+	rank, err := j.route(t)
+	if err != nil || rank != j.rank {
+		return err
+	}
+	if err := j.job.Submit(&t.TaskSpec); err != nil {
+		return j.refuse(err)
+	}
+	return nil
 }
 
 // Ticket is a task to keep. It is not in memory on ranks that do not run it.
@@ -121,110 +151,178 @@ func (t *Ticket) Rank() int { return t.rank }
 func (t *Ticket) Local() *engine.Task { return t.task }
 
 // SubmitTask is Submit for a task to keep.
-func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) { return j.submit(t, &o) }
-
-func (j *Job) submit(t *Task, keep *engine.TaskOptions) (*Ticket, error) {
-	if err := j.broken(); err != nil {
-		return nil, err
-	}
-	places, err := j.check(t)
+func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) {
+	rank, err := j.route(t)
 	if err != nil {
 		return nil, err
 	}
-	rank := j.runs(t, places)
-	j.note(t)
-	spec := t.TaskSpec
-	own := rank == j.Rank()
-	for i, p := range places {
-		if p == nil {
-			continue
-		}
-		mode := t.Operands[i].Mode
-		if err := j.combine(p, mode == iface.Redux); err != nil {
-			return nil, j.fail(err)
-		}
-		switch {
-		case mode == iface.Redux:
-			if err := j.contribute(p, rank); err != nil {
-				return nil, j.fail(err)
-			}
-		case mode.Reads():
-			if err := j.initialise(p, rank); err != nil {
-				return nil, j.fail(err)
-			}
-			if err := j.move(t.Operands[i].Handle, p.Read(rank)); err != nil {
-				return nil, j.fail(err)
-			}
-		}
-	}
-	for i, p := range places {
-		if p != nil && t.Operands[i].Mode.Writes() && t.Operands[i].Mode != iface.Redux {
-			p.Write(rank)
-		}
-	}
-	j.tasks++
 	ticket := &Ticket{id: j.tasks, rank: rank}
-	switch {
-	case !own:
-		return ticket, nil
-	case keep == nil:
-		err = j.job.Submit(&spec)
-	default:
-		ticket.task, err = j.job.SubmitWith(&spec, *keep)
-	}
-	if err != nil {
-		return nil, j.fail(err)
+	if rank == j.rank {
+		if ticket.task, err = j.job.SubmitWith(&t.TaskSpec, o); err != nil {
+			return nil, j.refuse(err)
+		}
 	}
 	return ticket, nil
 }
 
-// check returns the places of the operands, nil for SCRATCH, or what is wrong with the task.
-func (j *Job) check(t *Task) ([]*Place, error) {
-	switch {
-	case t.Codelet == nil:
-		return nil, &engine.NoImplementationError{}
-	case t.On < 0 || t.On > j.Size():
-		return nil, &RankError{t.On - 1, j.Size()}
-	case slices.ContainsFunc(t.After, func(d engine.Dependency) bool { _, gate := d.(*engine.Gate); return !gate }):
-		return nil, &UnsupportedError{fmt.Sprintf("a task of %s waits by After for what may be on another rank; order them by an operand that both use", t.Codelet.Name)}
-	case t.Unordered:
-		return nil, &UnsupportedError{fmt.Sprintf("a task of %s has no order with others; on several ranks each task has one: leave Unordered out", t.Codelet.Name)}
-	case t.Codelet.Modes != nil && len(t.Codelet.Modes) != len(t.Operands):
-		return nil, &engine.ModeError{Operand: min(len(t.Codelet.Modes), max(len(t.Operands)-1, 0)), Other: -1,
-			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", t.Codelet.Name, len(t.Codelet.Modes), len(t.Operands))}
+// route returns the rank that runs t, to which it brings what the task reads. A task that this rank does not run, and whose data
+// it does not have, costs it no more than two looks at each operand: most tasks of a large run are of that kind.
+func (j *Job) route(t *Task) (rank int, err error) {
+	if l := j.lost.Load(); l != nil {
+		return 0, l.error
 	}
-	places := make([]*Place, len(t.Operands))
-	for i := range t.Operands {
-		op := &t.Operands[i]
-		if op.Handle == nil {
-			return nil, &engine.ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, t.Codelet.Name)}
-		}
-		if !op.Handle.Alive() {
-			return nil, &engine.DeadHandleError{Operand: i, Handle: op.Handle}
-		}
-		if op.Mode == iface.Scratch || emptyPart(op.Handle) {
+	if rank, err = j.check(t); err != nil {
+		return 0, err
+	}
+	var written *Place
+	several := false
+	operands := t.Operands[:len(j.places)]
+	for i, p := range j.places {
+		if p == nil {
 			continue
 		}
-		p, err := j.place(op.Handle)
-		if err != nil {
-			return nil, err
+		mode := operands[i].Mode
+		if len(p.data.sums) > 0 {
+			if err := j.combine(p, mode == iface.Redux); err != nil {
+				return 0, j.fail(err)
+			}
 		}
 		switch {
-		case op.Mode == iface.Redux && (op.Handle.Reduction() == nil || op.Handle.Reduction().Combine == nil):
-			return nil, &engine.NoReductionError{Operand: i, Handle: op.Handle}
-		case op.Mode != iface.Redux && op.Mode.Reads() && !p.HasValue() && !lazy(op.Handle):
-			return nil, &engine.UninitError{Operand: i, Handle: op.Handle}
+		case mode == iface.Redux:
+			if err := j.contribute(p, rank); err != nil {
+				return 0, j.fail(err)
+			}
+			continue
+		case mode.Reads() && !p.on(rank):
+			if err := j.bring(p, rank); err != nil {
+				return 0, j.fail(err)
+			}
 		}
-		places[i] = p
+		if mode != iface.R {
+			written, several = p, written != nil
+		}
 	}
-	for i, p := range places {
-		for k := range i {
-			if q := places[k]; p != nil && q != nil && p.data == q.data && p.box.touches(&q.box) && (t.Operands[i].Mode == iface.Redux) != (t.Operands[k].Mode == iface.Redux) {
-				return nil, &engine.ModeError{Operand: i, Handle: t.Operands[i].Handle, Mode: t.Operands[i].Mode, Other: k, Message: "operands share elements, and one is REDUX"}
+	switch {
+	case several: // all reads come before writes
+		for i, p := range j.places {
+			if mode := t.Operands[i].Mode; p != nil && mode != iface.R && mode != iface.Redux {
+				p.Write(rank)
+			}
+		}
+	case written != nil:
+		written.Write(rank)
+	}
+	j.tasks++
+	return rank, nil
+}
+
+// bring gives a rank the value of p.
+func (j *Job) bring(p *Place, rank int) error {
+	if err := j.initialise(p, rank); err != nil {
+		return err
+	}
+	j.moves = p.read(rank, j.moves[:0])
+	return j.move(p.Handle, j.moves)
+}
+
+// check finds the places of the operands and the rank that runs the task, or returns what is wrong with it.
+func (j *Job) check(t *Task) (rank int, err error) {
+	c := t.Codelet
+	switch {
+	case c == nil:
+		return 0, &engine.NoImplementationError{}
+	case t.On < 0 || t.On > j.size:
+		return 0, &RankError{t.On - 1, j.size}
+	case t.After != nil && slices.ContainsFunc(t.After, func(d engine.Dependency) bool { _, gate := d.(*engine.Gate); return !gate }):
+		return 0, &UnsupportedError{fmt.Sprintf("a task of %s waits by After for what may be on another rank; order them by an operand that both use", c.Name)}
+	case t.Unordered:
+		return 0, &UnsupportedError{fmt.Sprintf("a task of %s has no order with others; on several ranks each task has one: leave Unordered out", c.Name)}
+	case c.Modes != nil && len(c.Modes) != len(t.Operands):
+		return 0, &engine.ModeError{Operand: min(len(c.Modes), max(len(t.Operands)-1, 0)), Other: -1,
+			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(t.Operands))}
+	}
+	if cap(j.places) < len(t.Operands) {
+		j.places = make([]*Place, len(t.Operands))
+	}
+	j.places = j.places[:len(t.Operands)]
+	hash := j.sequence.add(uint64(t.On)).addText(c.Name)
+	var written *Place   // one that is written
+	plain := t.On == 0   // it decides where the task runs
+	contributes := false // an operand is REDUX
+	places := j.places
+	for i := range t.Operands[:len(places)] {
+		op := &t.Operands[i]
+		h, mode := op.Handle, op.Mode
+		p := j.table.find(h)
+		if p == nil || p.empty || mode == iface.Scratch || op.Unordered || !h.Alive() {
+			if p, err = j.newPlace(t, i); err != nil {
+				return 0, err
+			}
+		}
+		if places[i] = p; p == nil {
+			continue
+		}
+		hash = hash.add(p.hash + uint64(mode))
+		switch {
+		case mode == iface.R:
+			if !p.HasValue() && !lazy(h) {
+				return 0, &engine.UninitError{Operand: i, Handle: h}
+			}
+			continue
+		case mode == iface.Redux:
+			if r := h.Reduction(); r == nil || r.Combine == nil {
+				return 0, &engine.NoReductionError{Operand: i, Handle: h}
+			}
+			contributes = true
+			continue
+		case mode.Reads() && !p.HasValue() && !lazy(h):
+			return 0, &engine.UninitError{Operand: i, Handle: h}
+		}
+		plain = plain && p.bytes > 0 && (written == nil || written.owner == p.owner)
+		written = p
+	}
+	if contributes {
+		if err := j.checkShared(t); err != nil {
+			return 0, err
+		}
+	}
+	j.sequence = hash
+	if plain && written != nil {
+		return written.owner, nil
+	}
+	return j.runs(t), nil
+}
+
+// newPlace returns the place of an operand that is used for the first time, nil if it has none, or what is wrong with it.
+func (j *Job) newPlace(t *Task, i int) (*Place, error) {
+	op := &t.Operands[i]
+	switch h := op.Handle; {
+	case h == nil:
+		return nil, &engine.ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, t.Codelet.Name)}
+	case !h.Alive():
+		return nil, &engine.DeadHandleError{Operand: i, Handle: h}
+	case op.Mode == iface.Scratch:
+		return nil, nil
+	case op.Unordered:
+		return nil, &UnsupportedError{fmt.Sprintf("operand %d of %s has no order with others; on several ranks each has one: leave Unordered out", i, t.Codelet.Name)}
+	}
+	p, err := j.place(op.Handle)
+	if err != nil || p.empty {
+		return nil, err
+	}
+	return p, nil
+}
+
+// checkShared returns an error if operands share elements, and one contributes to them.
+func (j *Job) checkShared(t *Task) error {
+	for i, p := range j.places {
+		for k, q := range j.places[:i] {
+			if p != nil && q != nil && p.data == q.data && p.box.touches(&q.box) && (t.Operands[i].Mode == iface.Redux) != (t.Operands[k].Mode == iface.Redux) {
+				return &engine.ModeError{Operand: i, Handle: t.Operands[i].Handle, Mode: t.Operands[i].Mode, Other: k, Message: "operands share elements, and one is REDUX"}
 			}
 		}
 	}
-	return places, nil
+	return nil
 }
 
 // emptyPart reports whether h is a part without elements, whose box is that of an element that it does not have.
@@ -239,67 +337,66 @@ func lazy(h *datamgr.Handle) bool {
 	return r != nil && r.Combine == nil
 }
 
-// runs returns the rank that runs t.
-func (j *Job) runs(t *Task, places []*Place) int {
+// use is what a task does to an operand: the first that it does to any decides where it runs.
+type use uint8
+
+const (
+	writes use = iota
+	reads
+	contributes
+	uses
+)
+
+func useOf(m iface.AccessMode) use {
+	switch {
+	case m == iface.Redux:
+		return contributes
+	case m.Writes():
+		return writes
+	}
+	return reads
+}
+
+// runs returns the rank that runs t, whose places were found.
+func (j *Job) runs(t *Task) int {
 	if t.On > 0 {
 		return t.On - 1
 	}
-	return Runs(len(places), func(i int) (int, int, iface.AccessMode) {
-		if places[i] == nil {
+	return Runs(j.weights, len(j.places), func(i int) (int, int, iface.AccessMode) {
+		p := j.places[i]
+		if p == nil {
 			return 0, 0, iface.Scratch
 		}
-		op := &t.Operands[i]
-		return places[i].owner, places[i].box.Elements() * int(op.Handle.Desc().Elem.Size()), op.Mode
+		return p.owner, p.bytes, t.Operands[i].Mode
 	})
 }
 
-// Runs returns the rank that runs a task by default: the one that owns most of what it writes, then most of what it reads or contributes to, and
-// otherwise rank 0. operand returns the owner, bytes and mode of operand i of n.
-func Runs(n int, operand func(i int) (owner, bytes int, mode iface.AccessMode)) int {
-	for _, use := range []func(iface.AccessMode) bool{
-		func(m iface.AccessMode) bool { return m.Writes() && m != iface.Redux },
-		func(m iface.AccessMode) bool { return m.Reads() && m != iface.Redux },
-		func(m iface.AccessMode) bool { return m == iface.Redux },
-	} {
+// Runs returns the rank that runs a task by default: the one that owns most of what it writes, then most of what it reads, then most of what it
+// contributes to, and otherwise rank 0. operand returns the owner, bytes and mode of operand i of n. weights has a zero for each
+// rank, and has them again afterwards.
+func Runs(weights []int, n int, operand func(i int) (owner, bytes int, mode iface.AccessMode)) int {
+	for u := range uses {
 		best, most := 0, 0
-		sum := map[int]int{}
 		for i := range n {
 			owner, bytes, mode := operand(i)
-			if !use(mode) {
+			if mode == iface.Scratch || useOf(mode) != u {
 				continue
 			}
-			sum[owner] += bytes
-			if n := sum[owner]; n > most {
+			weights[owner] += bytes
+			if n := weights[owner]; n > most {
 				best, most = owner, n
 			}
 		}
 		if most > 0 {
+			for i := range n {
+				if owner, _, mode := operand(i); mode != iface.Scratch {
+					weights[owner] = 0
+				}
+			}
 			return best
 		}
 	}
 	return 0
-}
-
-// note adds t to the hash of what was submitted.
-func (j *Job) note(t *Task) {
-	mix := func(v int) { j.sequence = (j.sequence ^ uint64(v)) * 1099511628211 } // FNV-1a, of words instead of bytes
-	mix(t.On)
-	for _, c := range []byte(t.Codelet.Name) {
-		mix(int(c))
-	}
-	for i := range t.Operands {
-		op := &t.Operands[i]
-		if op.Mode != iface.Scratch && !emptyPart(op.Handle) {
-			d := j.data[op.Handle.Root()]
-			b := &d.places[op.Handle].box
-			mix(int(op.Mode))
-			mix(d.number)
-			for k := range b.Lo {
-				mix(b.Lo[k])
-				mix(b.Hi[k])
-			}
-		}
-	}
 }
 
 // place returns the place of a handle.
@@ -326,11 +423,26 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	}
 	p := d.places[h]
 	if p == nil {
+		d.forget()
 		p = d.data.Place(boxOf(h), d.owner(h, j.Size()))
-		p.Handle = h
+		p.Handle, p.empty = h, emptyPart(h)
+		desc := h.Desc()
+		p.bytes = p.box.Elements() * int(desc.Elem.Size())
+		p.hash = hashPlace(d.number, &p.box)
 		d.places[h] = p
 	}
+	j.table.add(p)
 	return p, nil
+}
+
+// forget drops what is known of the parts of views that have ended, once that is more than what is known of others.
+func (d *distributed) forget() {
+	if len(d.places) < d.enough {
+		return
+	}
+	maps.DeleteFunc(d.places, func(h *datamgr.Handle, _ *Place) bool { return !h.Alive() })
+	maps.DeleteFunc(d.owners, func(h *datamgr.Handle, _ int) bool { return !h.Alive() })
+	d.enough = max(64, 2*len(d.places))
 }
 
 func boxOf(h *datamgr.Handle) Box {
@@ -382,19 +494,19 @@ func gridRows(size int) int {
 
 // move sends and receives what this rank has to, so that h has its value where it is read.
 func (j *Job) move(h *datamgr.Handle, moves []Move) error {
-	for _, m := range moves {
-		tag := j.nextTag(m.From, m.To)
-		if m.From != j.Rank() && m.To != j.Rank() {
+	for i := range moves {
+		m := &moves[i]
+		if m.From != j.rank && m.To != j.rank {
 			continue
 		}
 		part, err := j.partFor(h, m.Box)
 		if err != nil {
 			return err
 		}
-		if m.From == j.Rank() {
-			err = j.send(part, m.To, tag)
+		if m.From == j.rank {
+			err = j.send(part, m.To)
 		} else {
-			err = j.receive(part, m.From, tag)
+			err = j.receive(part, m.From)
 		}
 		if err != nil {
 			return err
@@ -403,13 +515,18 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	return nil
 }
 
-// nextTag returns the tag of the next message from one rank to another: the same on both. MaxTag itself is for agreements.
-func (j *Job) nextTag(from, to int) int {
-	pair := [2]int{from, to}
-	tag := j.tags[pair]
-	j.tags[pair] = (tag + 1) % MaxTag
+// nextTag returns the tag of the next message to or from a rank, which was the count of those before: both ranks count the same. The last tags
+// are for agreements and farewells.
+func nextTag(count *int) int {
+	tag := *count
+	*count = (tag + 1) % farewellTag
 	return tag
 }
+
+const (
+	agreementTag = MaxTag
+	farewellTag  = MaxTag - 1
+)
 
 // partFor returns a handle of the elements of a box: h, if it is that box, or a part of the whole.
 func (j *Job) partFor(h *datamgr.Handle, box Box) (*datamgr.Handle, error) {
@@ -441,35 +558,10 @@ func (j *Job) combine(p *Place, redux bool) error {
 	return nil
 }
 
-// broken returns why the job can do nothing any more.
-func (j *Job) broken() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.mu.lost
-}
-
-// Fail gives the job up because of err: its tasks are cancelled, nothing is waited for any more, and all methods but Close return an
-// error. All ranks do that, if what has failed has failed on all of them; otherwise the program has to end the others, as
-// mpi.World.Abort does, which may wait for this one.
-func (j *Job) Fail(err error) { _ = j.fail(err) }
-
-// fail notes that this rank cannot go on: it is no longer where the others are.
-func (j *Job) fail(err error) error {
-	j.mu.Lock()
-	if j.mu.lost == nil {
-		j.mu.lost = err
-	}
-	err = j.mu.lost
-	j.mu.Unlock()
-	j.cancel(err)
-	j.job.Cancel(err)
-	return err
-}
-
 // Acquire gives all ranks the value of h, or with W the memory for a new one, as engine.Job.AcquireWith does: they all call it, and
 // with W and RW all have to write the same.
 func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return nil, err
 	}
 	if h == nil || !h.Alive() || mode != iface.R && mode != iface.W && mode != iface.RW {
@@ -513,8 +605,9 @@ func (j *Job) everywhere(h *datamgr.Handle) error {
 	if err != nil {
 		return err
 	}
-	for r := range j.Size() {
-		if err := j.move(h, p.Read(r)); err != nil {
+	for r := range j.size {
+		j.moves = p.read(r, j.moves[:0])
+		if err := j.move(h, j.moves); err != nil {
 			return err
 		}
 	}
@@ -532,7 +625,7 @@ func (j *Job) HasValue(h *datamgr.Handle) bool {
 
 // Invalidate is engine.Job.Invalidate on all ranks.
 func (j *Job) Invalidate(h *datamgr.Handle, at ...*engine.Site) error {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return err
 	}
 	if h != nil && h.Alive() {
@@ -565,6 +658,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 			}
 		}
 		delete(j.data, h)
+		j.table.remove(d)
 	}
 	return j.job.Unregister(h, at...)
 }
@@ -572,7 +666,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 // Wait waits until all tasks have ended, on all ranks. Errors are those of engine.Job.Wait on this rank, *DivergedError, and those of a rank that is
 // lost.
 func (j *Job) Wait(ctx context.Context) error {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return err
 	}
 	return j.Agree(ctx, j.job.Wait(ctx))
@@ -582,7 +676,7 @@ func (j *Job) Wait(ctx context.Context) error {
 // *RemoteError elsewhere.
 func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 	var failed error
-	var text []byte
+	var packed []byte
 	if t.task != nil {
 		if failed = t.task.Wait(ctx); failed != nil {
 			j.job.Cancel(failed)
@@ -590,15 +684,15 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 			failed = t.task.Err()
 		}
 		if failed != nil {
-			text = shorten(failed.Error())
+			packed = j.pack(failed)
 		}
 	}
-	text, err := j.Share(ctx, t.rank, text)
+	packed, err := j.Share(ctx, t.rank, packed)
 	switch {
 	case err != nil:
 		return err
-	case failed == nil && len(text) > 0:
-		return &RemoteError{t.rank, string(text)}
+	case failed == nil && len(packed) > 0:
+		return j.unpack(packed, t.rank)
 	}
 	return failed
 }
@@ -607,6 +701,11 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
+	j.closed.Store(true)
+	if j.refused != nil {
+		j.farewell(j.pack(j.refused))
+	}
+	j.farewell(nil)
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// maxText bounds the text of a failure in a message.
-const maxText = 16 << 10
-
 // partOf declares the part of data that is a box.
 func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle, error) {
 	d := root.Desc()
@@ -27,16 +24,17 @@ func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle,
 
 // send sends the value that h has at this place of the order to another rank. If it was lost, an empty message and one with the
 // reason take its place.
-func (j *Job) send(h *datamgr.Handle, to, tag int) error {
+func (j *Job) send(h *datamgr.Handle, to int) error {
+	tag := nextTag(&j.sentTo[to])
 	d := h.Desc()
 	j.sent.Messages++
 	j.sent.Bytes += d.Bytes()
 	j.transfers.Add(1)
-	err := j.job.AcquireFunc(h, iface.R, func(a *engine.Access, err error) {
+	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
 		if err != nil {
 			j.sendNow(nil, to, tag)
-			j.sendNow(shorten(err.Error()), to, tag)
+			j.sendNow(j.pack(err), to, tag)
 			return
 		}
 		data, whole := contiguous(a.Buffer())
@@ -70,16 +68,9 @@ func (j *Job) sendNow(data []byte, to, tag int) {
 	}
 }
 
-// RemoteError is the failure of data that another rank could not send.
-type RemoteError struct {
-	Rank int
-	Text string
-}
-
-func (e *RemoteError) Error() string { return fmt.Sprintf("on rank %d: %s", e.Rank, e.Text) }
-
 // receive gives h, at this place of the order, the value that another rank sends.
-func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
+func (j *Job) receive(h *datamgr.Handle, from int) error {
+	tag := nextTag(&j.gotFrom[from])
 	j.transfers.Add(1)
 	err := j.job.AcquireFunc(h, iface.W, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
@@ -94,9 +85,9 @@ func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
 		}
 		n, failed := j.receiveNow(data, from, tag)
 		if failed == nil && n == 0 {
-			text := make([]byte, maxText)
-			if n, failed = j.receiveNow(text, from, tag); failed == nil {
-				failed = &RemoteError{from, string(text[:n])}
+			packed := make([]byte, maxFailure)
+			if n, failed = j.receiveNow(packed, from, tag); failed == nil {
+				failed = j.unpack(packed[:n], from)
 			}
 		} else if failed == nil && n != len(data) {
 			failed = fmt.Errorf("cluster: rank %d sent %d bytes for data of %d; the ranks registered different data", from, n, len(data))
@@ -117,7 +108,7 @@ func (j *Job) receive(h *datamgr.Handle, from, tag int) error {
 }
 
 func (j *Job) receiveNow(into []byte, from, tag int) (n int, err error) {
-	if err := j.broken(); err != nil {
+	if err := j.Err(); err != nil {
 		return 0, err
 	}
 	type result struct {
@@ -181,7 +172,7 @@ func (j *Job) initialise(p *Place, rank int) error {
 		return err
 	}
 	// The engine initialises what is read, as elements of p.
-	return j.job.AcquireFunc(p.Handle, iface.R, func(*engine.Access, error) {})
+	return j.job.AcquireFuncWith(p.Handle, iface.R, engine.AcquireOptions{Relay: true}, func(*engine.Access, error) {})
 }
 
 // contribute prepares a rank for tasks that contribute to h. One rank has the value, and its tasks add to that; the others add to the
@@ -239,10 +230,9 @@ func (j *Job) sum(p *Place) error {
 		if r == home {
 			continue
 		}
-		tag := j.nextTag(r, home)
-		switch j.Rank() {
+		switch j.rank {
 		case r:
-			if err := j.send(h, home, tag); err != nil {
+			if err := j.send(h, home); err != nil {
 				return err
 			}
 		case home:
@@ -250,7 +240,7 @@ func (j *Job) sum(p *Place) error {
 			if err != nil {
 				return err
 			}
-			if err := j.receive(x, r, tag); err != nil {
+			if err := j.receive(x, r); err != nil {
 				return err
 			}
 			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(reduction), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {

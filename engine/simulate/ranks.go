@@ -54,6 +54,7 @@ type handleOn struct {
 type distribution struct {
 	from, to *graph.Graph
 	size     int
+	weights  []int // see cluster.Runs
 	handles  map[handleOn]int32
 	datums   map[[2]int32]int32 // by datum and computer: the datum there
 	data     []distributed      // by datum
@@ -73,7 +74,7 @@ type distributed struct {
 
 func newDistribution(p *Program, size int) *distribution {
 	g := p.Graph
-	d := &distribution{from: g, size: size, handles: map[handleOn]int32{}, datums: map[[2]int32]int32{}, place: make([]*cluster.Place, len(g.Handles))}
+	d := &distribution{from: g, size: size, weights: make([]int, size), handles: map[handleOn]int32{}, datums: map[[2]int32]int32{}, place: make([]*cluster.Place, len(g.Handles))}
 	for i := range g.Handles {
 		h := &g.Handles[i]
 		for int(h.Datum) >= len(d.data) {
@@ -236,7 +237,7 @@ func (d *distribution) add(t *graph.Task) {
 		}
 		return
 	}
-	rank := cluster.Runs(len(places), func(i int) (int, int, iface.AccessMode) {
+	rank := cluster.Runs(d.weights, len(places), func(i int) (int, int, iface.AccessMode) {
 		if places[i] == nil {
 			return 0, 0, iface.Scratch
 		}

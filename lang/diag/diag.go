@@ -192,6 +192,25 @@ type Diagnostic struct {
 	Cause    error    `json:"-"`                 // host error, for errors.Is and errors.As
 }
 
+// Attach gives the places of d their sources, which JSON leaves out. of returns that of a file, nil if it is not known.
+func (d *Diagnostic) Attach(of func(file string) *Source) {
+	spans := []*Span{&d.Span}
+	for i := range d.Labels {
+		spans = append(spans, &d.Labels[i].Span)
+	}
+	for i := range d.Fixes {
+		spans = append(spans, &d.Fixes[i].Span)
+	}
+	for i := range d.Stack {
+		spans = append(spans, &d.Stack[i].Span)
+	}
+	for _, s := range spans {
+		if s.File != "" {
+			s.src = of(s.File)
+		}
+	}
+}
+
 // Unwrap returns the cause.
 func (d *Diagnostic) Unwrap() error {
 	if d == nil { // in an error of the host, say

@@ -5,6 +5,7 @@ package interp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -195,6 +196,7 @@ func (m *Machine) raiseEngine(err error, at position, h *Handle) {
 	var red *engine.NoReductionError
 	var mode *engine.ModeError
 	var full *accel.NoMemoryError
+	m.raiseRemote(err, at)
 	switch {
 	case errors.As(err, &lost) && lost.Task != nil:
 		m.raiseTask(lost.Task, at, h)
@@ -399,9 +401,8 @@ func siteData(s *engine.Site) (*insertSite, bool) {
 	return x, ok
 }
 
-// taskDiagnostic is R0101: a task failed. at is the place that needed it, and read
-// the data that was to be read there; both may be left out.
-func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle) *diag.Diagnostic {
+// failureDiagnostic is taskDiagnostic without what else the run knows.
+func failureDiagnostic(t *engine.TaskError) *diag.Diagnostic {
 	name := "task"
 	if t.Codelet != nil {
 		name = t.Codelet.Name
@@ -470,22 +471,11 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle)
 			d.Labels = append(d.Labels, diag.Label{Span: fault.Loop, Text: fmt.Sprintf("`%s` comes from here", fault.Index)})
 		}
 	}
-	if at.file != nil && at.span() != d.Span {
-		label(d, at, "its result is needed here")
-	}
-	if t.Cancelled == 1 {
-		d.Notes = append(d.Notes, "1 task that depends on it was cancelled")
-	} else if t.Cancelled > 1 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d tasks that depend on it were cancelled", t.Cancelled))
-	}
 	var p *engine.PanicError
 	if errors.As(cause, &p) {
 		d.Notes = append(d.Notes, panicNote)
 	}
 	d.Notes = append(d.Notes, lostNotes(t)...)
-	if read != nil && !slices.ContainsFunc(t.Lost, read.h.Overlaps) { // a cancelled task was to write it
-		d.Notes = append(d.Notes, fmt.Sprintf("`%s` has no valid value either: a task that was cancelled was to write it", read.Name()))
-	}
 	return d
 }
 
@@ -509,6 +499,51 @@ func (m *Machine) inVain(t *engine.TaskError) *diag.Diagnostic {
 	}
 	d.Help = []string{write}
 	return d
+}
+
+// rankFailure is what other ranks get of a failure on one: the diagnostics of a script that ended, or of a task.
+type rankFailure struct {
+	Diagnostics []*diag.Diagnostic
+	Task        bool     // it is of a task; false: of the script
+	Lost        []string // names of data that the task was to write
+}
+
+// describeFailure returns what other ranks get of a failure.
+func describeFailure(err error) []byte {
+	var f rankFailure
+	var ds diag.Diagnostics
+	var d *diag.Diagnostic
+	var data *engine.FailedDataError
+	var t *engine.TaskError
+	switch {
+	case errors.As(err, &ds):
+		for i := range ds {
+			f.Diagnostics = append(f.Diagnostics, &ds[i])
+		}
+	case errors.As(err, &d) && d != nil:
+		f.Diagnostics = append(f.Diagnostics, d)
+	case errors.As(err, &data) && data.Task != nil:
+		t = data.Task
+	case !errors.As(err, &t):
+		return nil
+	}
+	if t != nil {
+		f.Diagnostics, f.Task = append(f.Diagnostics, failureDiagnostic(t)), true
+		f.Lost = lostNames(t)
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// lostNames returns the names of the data that t was to write.
+func lostNames(t *engine.TaskError) (names []string) {
+	for _, h := range t.Lost {
+		names = append(names, h.Root().Name())
+	}
+	return names
 }
 
 // modeWord returns the mode that an insert writes for m.

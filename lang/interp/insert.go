@@ -26,6 +26,7 @@ type siteState struct {
 	nodes   []int // of operands that have one
 	order   int64
 	bundle  *engine.Bundle
+	on      int // 1 + the rank that runs it; 0: the ranks decide
 }
 
 // state returns the description of site s to fill in.
@@ -111,7 +112,11 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 
 // submitOnRank inserts the task of a site, which one of the ranks runs.
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
-	t := &cluster.Task{TaskSpec: st.spec}
+	t := &m.rankTask
+	t.TaskSpec, t.On = st.spec, st.on
+	if t.Unordered || slices.ContainsFunc(t.Operands, func(op engine.Operand) bool { return op.Unordered }) {
+		m.oneRankOnly("a use of data without order", "leave `unordered` and `sequential = false` out", s.at)
+	}
 	if !keep && st.bundle == nil && s.opts.order == nil {
 		return nil, m.ranks.Submit(t)
 	}
@@ -407,6 +412,7 @@ type scalarCode struct {
 type insertOptions struct {
 	any                               bool
 	priority, color, order, bundle    intFn
+	rank                              intFn
 	flops                             floatFn
 	name, where, worker, after, loose refFn
 	sync, sequential                  boolFn
@@ -544,6 +550,8 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			s.opts.priority = c.int(o.Value)
 		case "color":
 			s.opts.color = c.int(o.Value)
+		case "rank":
+			s.opts.rank = c.int(o.Value)
 		case "bundle":
 			s.opts.bundle = c.int(o.Value)
 		case "order":
@@ -777,6 +785,15 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	}
 	if o.color != nil {
 		spec.Color = clampInt(o.color(f))
+	}
+	if o.rank != nil {
+		r := o.rank(f)
+		if r < 0 {
+			m.fail("E0705", o.at["rank"], "rank is %d; ranks have numbers from 0, and one that this run does not have is taken modulo their number", r)
+		}
+		if m.ranks != nil {
+			st.on = 1 + int(r%int64(m.ranks.Size()))
+		}
 	}
 	if o.flops != nil {
 		spec.Flops = o.flops(f)

@@ -60,6 +60,8 @@ type Machine struct {
 	job  *engine.Job
 	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
 	ranks *cluster.Job
+	// rankTask is that of the last insert on several ranks: most are of other ranks, and need no memory.
+	rankTask cluster.Task
 
 	devices *devices
 	events  *events // nil: there is no listener
@@ -239,7 +241,7 @@ func (m *Machine) open() error {
 		m.ordered = nil
 	}
 	if m.cfg.Ranks != nil {
-		m.ranks = cluster.NewJob(context.Background(), m.rt, m.cfg.Ranks, cluster.Options{JobOptions: o})
+		m.ranks = cluster.NewJob(context.Background(), m.rt, m.cfg.Ranks, cluster.Options{JobOptions: o, Describe: describeFailure})
 		m.job = m.ranks.Local()
 	} else {
 		m.job = m.rt.NewJob(context.Background(), o)

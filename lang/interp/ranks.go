@@ -4,10 +4,13 @@ package interp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -61,32 +64,83 @@ func (m *Machine) anywhere(mine bool, at position) bool {
 	return false
 }
 
-// failuresOfRanks gives all ranks the failures that each has, in the order of the ranks.
-func (m *Machine) failuresOfRanks(mine []*diag.Diagnostic, at position) (all []*diag.Diagnostic) {
+// failureOf returns what another rank has described, nil if that is nothing.
+func (m *Machine) failureOf(e *cluster.RemoteError) *rankFailure {
+	var f rankFailure
+	if json.Unmarshal(e.Detail, &f) != nil || len(f.Diagnostics) == 0 {
+		return nil
+	}
+	for _, d := range f.Diagnostics {
+		d.Attach(m.sourceOf)
+	}
+	return &f
+}
+
+// sourceOf returns the text of a file of the program, which all ranks have.
+func (m *Machine) sourceOf(file string) *diag.Source {
+	for _, u := range m.prog.units {
+		if s := u.unit.File.Source; s.Name == file {
+			return s
+		}
+	}
+	return nil
+}
+
+// failureOnRank returns the diagnostic of a task that failed on any rank, the same on all, and the names of the data that it was to write.
+func (m *Machine) failureOnRank(t *engine.TaskError) (d *diag.Diagnostic, lost []string) {
+	rank := m.ranks.Rank()
+	var remote *cluster.RemoteError
+	if errors.As(t, &remote) {
+		rank = remote.Rank
+		if f := m.failureOf(remote); f != nil && f.Task {
+			d, lost = f.Diagnostics[0], f.Lost
+		}
+	}
+	if d == nil {
+		d, lost = failureDiagnostic(t), lostNames(t)
+	}
+	d.Message, d.Cause = fmt.Sprintf("on rank %d: %s", rank, d.Message), t
+	return d, lost
+}
+
+// failuresOfRanks gives all ranks the failures that each has, in the order of the ranks. If there are none, it gives them those of inVain.
+func (m *Machine) failuresOfRanks(mine, inVain []*diag.Diagnostic, at position) (all []*diag.Diagnostic) {
+	type lists struct{ Failures, InVain []*diag.Diagnostic }
 	if m.ranks == nil {
-		return mine
+		return append(mine, inVain...)
 	}
-	b, err := json.Marshal(mine)
+	b, err := json.Marshal(lists{mine, inVain})
 	if err != nil {
 		m.raiseEngine(err, at, nil)
 	}
-	lists, err := m.ranks.Gather(m.ctx, b)
+	packed, err := m.ranks.Gather(m.ctx, b)
 	if err != nil {
 		m.raiseEngine(err, at, nil)
 	}
-	for r, b := range lists {
-		if r == m.ranks.Rank() {
-			all = append(all, mine...)
-			continue
-		}
-		var list []*diag.Diagnostic
-		if err := json.Unmarshal(b, &list); err != nil {
-			m.raiseEngine(fmt.Errorf("the failures of rank %d: %w", r, err), at, nil)
-		}
-		for _, d := range list {
-			d.Message = fmt.Sprintf("on rank %d: %s", r, d.Message)
+	var seen []*diag.Diagnostic
+	add := func(list, own []*diag.Diagnostic, rank int) {
+		for i, d := range list {
+			if slices.ContainsFunc(seen, func(o *diag.Diagnostic) bool {
+				return o.Message == d.Message && o.Span == d.Span && o.Label == d.Label
+			}) {
+				continue // several ranks may have a value that was lost
+			}
+			if seen = append(seen, d); rank == m.ranks.Rank() {
+				d = own[i] // it has a cause
+			}
+			d.Attach(m.sourceOf)
 			all = append(all, d)
 		}
+	}
+	got := make([]lists, len(packed))
+	for r, b := range packed {
+		if err := json.Unmarshal(b, &got[r]); err != nil {
+			m.raiseEngine(fmt.Errorf("the failures of rank %d: %w", r, err), at, nil)
+		}
+		add(got[r].Failures, mine, r)
+	}
+	for r := 0; r < len(got) && len(all) == 0; r++ {
+		add(got[r].InVain, inVain, r)
 	}
 	return all
 }

@@ -5,10 +5,13 @@ package interp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -90,11 +93,15 @@ func (m *Machine) waitFor(v any, at position) {
 func (m *Machine) raiseLost(list []*Handle, at position) {
 	var ds []*diag.Diagnostic
 	for _, h := range list {
-		if t := m.job.Lost(h.h); t != nil {
+		t, err := m.ranks.Lost(h.h)
+		if err != nil {
+			m.raiseEngine(err, at, h)
+		}
+		if t != nil {
 			ds = append(ds, m.taskDiagnostic(t, at, nil))
 		}
 	}
-	if ds = m.failuresOfRanks(ds, at); len(ds) > 0 {
+	if ds = m.failuresOfRanks(ds, nil, at); len(ds) > 0 {
 		m.collect()
 		m.pending = nil
 		m.tell()
@@ -166,14 +173,14 @@ func (m *Machine) waitAll(at position) {
 	}
 	m.collect()
 	m.bundles = nil
-	var ds []*diag.Diagnostic
+	var ds, inVain []*diag.Diagnostic
 	for _, t := range m.pending {
 		ds = append(ds, m.taskDiagnostic(t, position{}, nil))
 	}
 	if t := m.job.LastCancelled(); len(ds) == 0 && t != nil && t.ID > m.told {
-		ds = append(ds, m.inVain(t))
+		inVain = append(inVain, m.inVain(t))
 	}
-	ds = m.failuresOfRanks(ds, at)
+	ds = m.failuresOfRanks(ds, inVain, at)
 	if len(ds) == 0 {
 		return
 	}
@@ -213,4 +220,62 @@ func (m *Machine) raiseTask(t *engine.TaskError, at position, read *Handle) {
 	}
 	m.tell()
 	m.raise(m.taskDiagnostic(t, at, read))
+}
+
+// taskDiagnostic is R0101: a task failed. at is the place that needed it, and read
+// the data that was to be read there; both may be left out.
+func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle) *diag.Diagnostic {
+	var d *diag.Diagnostic
+	lost := func(read *Handle) bool { return slices.ContainsFunc(t.Lost, read.h.Overlaps) }
+	if m.ranks == nil {
+		d = failureDiagnostic(t)
+		if t.Cancelled == 1 {
+			d.Notes = append(d.Notes, "1 task that depends on it was cancelled")
+		} else if t.Cancelled > 1 {
+			d.Notes = append(d.Notes, fmt.Sprintf("%d tasks that depend on it were cancelled", t.Cancelled))
+		}
+	} else {
+		var names []string
+		d, names = m.failureOnRank(t)
+		lost = func(read *Handle) bool { return slices.Contains(names, read.root.Name()) }
+	}
+	if at.file != nil && at.span() != d.Span {
+		label(d, at, "its result is needed here")
+	}
+	if read != nil && !lost(read) { // a cancelled task was to write it
+		d.Notes = append(d.Notes, fmt.Sprintf("`%s` has no valid value either: a task that was cancelled was to write it", read.Name()))
+	}
+	return d
+}
+
+// raiseRemote raises what another rank said about err, if it did: why a task or the script failed there.
+func (m *Machine) raiseRemote(err error, at position) {
+	if m.ranks == nil {
+		return
+	}
+	if ended := m.ranks.Err(); ended != nil { // it says more than what that did to this
+		err = ended
+	}
+	var remote *cluster.RemoteError
+	var task *engine.TaskError
+	if errors.As(err, &task) || !errors.As(err, &remote) {
+		return
+	}
+	f := m.failureOf(remote)
+	if f == nil {
+		d := m.diagnostic("R0109", at, firstLine(remote.Error()))
+		d.Cause = remote
+		m.raise(d)
+	}
+	for _, d := range f.Diagnostics {
+		d.Cause = remote
+		// A fault of the script is one on all ranks.
+		if (f.Task || strings.HasPrefix(d.Code, "R")) && !strings.HasPrefix(d.Message, "on rank ") {
+			d.Message = fmt.Sprintf("on rank %d: %s", remote.Rank, d.Message)
+		}
+		if f.Task && at.file != nil && at.span() != d.Span {
+			label(d, at, "its result is needed here")
+		}
+	}
+	panic(&raised{several(f.Diagnostics)})
 }

@@ -343,6 +343,7 @@ var Options = []OptionSet{
 		{"name", StringOption, "name of the task in traces and messages"},
 		{"order", IntOption, "place in the sequence prescribed on the worker"},
 		{"priority", IntOption, "higher runs first"},
+		{"rank", IntOption, "rank that runs it, modulo the number of ranks"},
 		{"sequential", BoolOption, "false: no implicit dependencies"},
 		{"sync", BoolOption, "true: wait until the task has ended"},
 		{"unordered", HandlesOption, "no implicit dependencies on these"},

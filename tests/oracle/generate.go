@@ -526,7 +526,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		s.Args[k] = Arg{Expr: g.scalarArg(t)}
 	}
 	if g.chance(15) {
-		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0")
+		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2")
 	}
 	return s
 }
