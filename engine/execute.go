@@ -206,7 +206,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	if j.stats != nil {
 		a.timed(w, k, t, d)
 	}
-	if err == nil && rt.models.active.Load() {
+	if err == nil && rt.models.active.Load() && t.runs() < 2 {
 		w.record(t, impl, d)
 	}
 	return err
@@ -223,6 +223,8 @@ func (w *worker) done(t *task) { w.rt.tell(TaskDone, t, w.id, nil, nil, w.varian
 // stream have ended.
 func (w *worker) call(t *task, fn Impl) error {
 	switch {
+	case w.again != nil:
+		return w.callAgain(t, fn)
 	case w.stream != nil:
 		return w.callOnDevice(t, fn)
 	case w.lookahead != nil:
@@ -292,6 +294,10 @@ func (w *worker) runGeneral(t *task) {
 		w.cannotRun(t, given, err)
 		return
 	}
+	if err := w.keepOperands(t); err != nil {
+		w.cannotRun(t, given, err)
+		return
+	}
 	x.place.Begin()
 	if w.rt.nodes > 1 {
 		x.started = true
@@ -316,6 +322,9 @@ func (w *worker) runBody(t *task) {
 			if w.mayQueue(t) {
 				w.launch(t, t.codelet.impls(w.arch)[i], i)
 				return
+			}
+			if sp := t.special(); sp != nil {
+				w.again, sp.kept = sp.kept, nil
 			}
 			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
 			if err != nil && w.interrupted(t, err) {

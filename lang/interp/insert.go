@@ -24,8 +24,7 @@ type siteState struct {
 	handles []*Handle
 	workers []int
 	nodes   []int // of operands that have one
-	order   int64
-	bundle  *engine.Bundle
+	options engine.TaskOptions
 }
 
 // state returns the description of site s to fill in.
@@ -82,8 +81,8 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 			if ticket, err = m.submitOnRank(s, st, keep); ticket != nil {
 				t = ticket.Local()
 			}
-		case s.opts.order != nil || st.bundle != nil:
-			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order, Bundle: st.bundle})
+		case s.opts.uncommon():
+			t, err = m.job.SubmitWith(spec, st.options)
 		case keep:
 			t, err = m.job.SubmitTask(spec)
 		default:
@@ -112,13 +111,13 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 // submitOnRank inserts the task of a site, which one of the ranks runs.
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
 	t := &cluster.Task{TaskSpec: st.spec}
-	if !keep && st.bundle == nil && s.opts.order == nil {
+	if !keep && !s.opts.uncommon() {
 		return nil, m.ranks.Submit(t)
 	}
 	if s.opts.order != nil {
 		m.oneRankOnly("a place in the sequence of a worker", "leave `order` out", s.opts.at["order"])
 	}
-	return m.ranks.SubmitTask(t, engine.TaskOptions{Bundle: st.bundle})
+	return m.ranks.SubmitTask(t, st.options)
 }
 
 // submitted takes down what a statement of a session has inserted.
@@ -131,7 +130,7 @@ func (m *Machine) submitted(s *insertSite, st *siteState) {
 		m.ordered = map[int][]int64{}
 	}
 	w := st.spec.Workers[0]
-	m.ordered[w] = append(m.ordered[w], st.order)
+	m.ordered[w] = append(m.ordered[w], st.options.Place)
 }
 
 // describe fills in the description of a task of the site. It reports whether the
@@ -407,11 +406,15 @@ type scalarCode struct {
 type insertOptions struct {
 	any                               bool
 	priority, color, order, bundle    intFn
+	retry                             intFn
 	flops                             floatFn
 	name, where, worker, after, loose refFn
 	sync, sequential                  boolFn
 	at                                map[string]position
 }
+
+// uncommon reports whether some are in engine.TaskOptions.
+func (o *insertOptions) uncommon() bool { return o.order != nil || o.bundle != nil || o.retry != nil }
 
 // insertSite compiles an insert.
 func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
@@ -548,6 +551,8 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			s.opts.bundle = c.int(o.Value)
 		case "order":
 			s.opts.order = c.int(o.Value)
+		case "retry":
+			s.opts.retry = c.int(o.Value)
 		case "flops":
 			s.opts.flops = c.float(o.Value)
 		case "name":
@@ -828,11 +833,20 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		}
 	}
 	if o.order != nil {
-		st.order = o.order(f)
-		m.checkPlace(spec, st.order, s)
+		st.options.Place = o.order(f)
+		m.checkPlace(spec, st.options.Place, s)
 	}
 	if o.bundle != nil {
-		st.bundle = m.bundle(o.bundle(f), s.at)
+		st.options.Bundle = m.bundle(o.bundle(f), s.at)
+	}
+	if o.retry != nil {
+		n := o.retry(f)
+		if n < 0 {
+			m.failHelp("E0705", o.at["retry"], "", "write how often the kernel may run again after it failed; 0 is never", "`retry` is %d; it must not be negative", n)
+		}
+		if st.options.Retry = clampInt(n); n == 0 {
+			st.options.Retry = -1
+		}
 	}
 	if o.loose != nil {
 		for k := range spec.Operands {

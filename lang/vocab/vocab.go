@@ -343,6 +343,7 @@ var Options = []OptionSet{
 		{"name", StringOption, "name of the task in traces and messages"},
 		{"order", IntOption, "place in the sequence prescribed on the worker"},
 		{"priority", IntOption, "higher runs first"},
+		{"retry", IntOption, "how often its kernel may run again after it failed"},
 		{"sequential", BoolOption, "false: no implicit dependencies"},
 		{"sync", BoolOption, "true: wait until the task has ended"},
 		{"unordered", HandlesOption, "no implicit dependencies on these"},
@@ -354,6 +355,7 @@ var Options = []OptionSet{
 		{"flops", FloatOption, "floating-point operations of one task; may use operands"},
 		{"layouts", LayoutsOption, "the codelet that runs instead where its operands have the layout of devices: other(p)"},
 		{"name", StringOption, "name of its tasks in traces and messages"},
+		{"retry", IntOption, "how often the kernel of a task may run again after it failed"},
 		{"where", KindsOption, "kinds of workers that may run it"},
 	}},
 	{"hint", []Option{
