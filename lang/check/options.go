@@ -36,6 +36,10 @@ next:
 		for _, entry := range table {
 			if entry.Name == o.Name.Name {
 				c.optionValue(o, entry)
+				if _, known := literal(o.Value); on == "codelet" && entry.Name == "retry" && !known && o.Value.Type() == types.TInt {
+					d := c.err("E0705", o.Value, "`retry` of a codelet is a number that is written out")
+					d.Help = append(d.Help, "write the number here, or give the option to `insert`")
+				}
 				continue next
 			}
 		}

@@ -47,6 +47,7 @@ func (a *Array) drop() error {
 	if a.acc == nil { // of a plan: the data has ended
 		return nil
 	}
+	a.h.m.holding--
 	return a.acc.Release()
 }
 
@@ -250,6 +251,7 @@ func (m *Machine) take(h *Handle, mode iface.AccessMode, at position) *Array {
 		}
 		m.raiseEngine(err, at, h)
 	}
+	m.holding++
 	if a.acc = acc; a.size == 0 {
 		a.buf = *acc.Buffer()
 		a.size = a.buf.Elem.Size()
@@ -269,7 +271,16 @@ func (m *Machine) hold(h *Handle, mode iface.AccessMode, at position) *engine.Ac
 func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at position) (*engine.Access, error) {
 	m.alive(h, at)
 	m.record.uses(h)
-	return m.acquireData(h, mode, engine.AcquireOptions{Site: m.siteFor(at)})
+	if m.checkpoints != nil {
+		if err := m.checkpoints.beforeHold(m, h, mode, at); err != nil {
+			return nil, err
+		}
+	}
+	acc, err := m.acquireData(h, mode, engine.AcquireOptions{Site: m.siteFor(at)})
+	if err == nil && m.checkpoints != nil {
+		m.checkpoints.afterHold(m, h, mode, acc, at)
+	}
+	return acc, err
 }
 
 // holdOrder acquires h in mode R without its elements, which Rows gives.

@@ -293,6 +293,14 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at position) any {
 		fn = late
 	}
 	m.poll(at)
+	if m.checkpoints != nil {
+		return m.loggedCall(fn, args, at)
+	}
+	return m.callHostNow(fn, args, at)
+}
+
+// callHostNow is callHost for a function that is called.
+func (m *Machine) callHostNow(fn *HostFunc, args []any, at position) any {
 	var out any
 	err := protect(func() (err error) { out, err = fn.Fn(m.ctx, args); return err })
 	if err != nil {

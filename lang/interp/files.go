@@ -142,6 +142,10 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	s = m.fileName(s, at, "load")
 	m.poll(at)
 	m.refuse(s, spec.Kind, spec.Elem, false, at)
+	if m.replays() { // the checkpoint has the value
+		m.loggedJSON(at, recordLoad, &spec.Dims, nil)
+		return nil
+	}
 	want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
 	if len(spec.Dims) > 0 {
 		want.Dims = spec.Dims
@@ -179,6 +183,7 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	}
 	m.input = in
 	spec.Dims = in.Dims
+	m.loggedJSON(at, recordLoad, &spec.Dims, func() {})
 	spec.InParts = in.InRows()
 	spec.Source = func() accel.Source {
 		if src := in.Source(); src != nil {
@@ -268,6 +273,13 @@ func (m *Machine) catch(fn func()) (r *raised) {
 
 // save writes the data of a handle or array: on several ranks, rank 0 does, and all wait for that.
 func (m *Machine) save(v any, name string, at, nameAt position) {
+	if m.replays() {
+		return
+	}
+	if m.checkpoints != nil { // what is saved is not read by the script
+		m.checkpoints.unlogged++
+		defer func() { m.checkpoints.unlogged-- }()
+	}
 	if m.ranks == nil {
 		m.saveHere(v, name, at, nameAt)
 		return
@@ -449,6 +461,9 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 // show as "?".
 func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
+	if m.checkpoints != nil && m.checkpoints.unlogged == 0 {
+		return m.loggedText(h, at)
+	}
 	if h.isSparse() && h.sparse.Format.Fields {
 		return m.structsText(h, at)
 	}

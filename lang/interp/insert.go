@@ -63,6 +63,9 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	if m.plan != nil {
 		m.plan.pay(m, s.at)
 	}
+	if m.replays() {
+		return m.skipInsert(f, s)
+	}
 	st, sync := m.describe(f, s)
 	spec := &st.spec
 	m.inserted++
@@ -527,8 +530,14 @@ func (s *insertSite) addSparse(op operandCode, t *types.Type) {
 func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 	if k, ok := s.callee.Node.(*syntax.Codelet); ok && k.With != nil {
 		for _, o := range k.With.Options {
-			if o.Name.Name == "where" {
+			switch o.Name.Name {
+			case "where":
 				s.kinds = kindsIn(o.Value)
+			case "retry":
+				if v, err := literal(o.Value); err == nil && k.Body == nil { // else it is a trait of the codelet
+					n, _ := v.(int64)
+					s.opts.any, s.opts.retry = true, func(*frame) int64 { return n }
+				}
 			}
 		}
 	}
@@ -835,6 +844,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	if o.order != nil {
 		st.options.Place = o.order(f)
 		m.checkPlace(spec, st.options.Place, s)
+		if m.checkpoints != nil {
+			st.options.Place = m.checkpoints.place(spec.Workers[0], st.options.Place)
+		}
 	}
 	if o.bundle != nil {
 		st.options.Bundle = m.bundle(o.bundle(f), s.at)

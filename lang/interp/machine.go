@@ -40,6 +40,10 @@ type Config struct {
 	// Digits is the number of significant digits of a float that print shows; digits
 	// before the point are always shown. 0: as many as read back the same.
 	Digits int
+	// Checkpoints returns the folder of the system that a checkpoint names; nil: there are none.
+	Checkpoints func(name string) (dir string, err error)
+	// Resume is where the run goes on; nil: it starts from the beginning.
+	Resume *engine.Checkpoint
 	// OnView is called with each view and the names of its parts; it may be nil.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
 	// OnEvent is called with the events of the run; it may be nil.
@@ -112,15 +116,17 @@ type Machine struct {
 	// ranInserted is how many tasks those inserted.
 	ranInserted int
 
-	pending []*engine.TaskError // failures not raised yet
-	told    int64               // the last task, in the order of insertion, when a failure was last reported
-	causes  []error             // why calls were cancelled, as reported
-	watch   func() error        // stops the watch on the context given to Start
-	runCtx  context.Context     // that context; nil once the watch is over
-	started context.CancelFunc
-	entered int // nesting of entry points
-	closed  bool
-	err     error // what Close returned
+	checkpoints *checkpoints        // nil: the script writes none, or they are over
+	holding     int                 // arrays that the script has acquired
+	pending     []*engine.TaskError // failures not raised yet
+	told        int64               // the last task, in the order of insertion, when a failure was last reported
+	causes      []error             // why calls were cancelled, as reported
+	watch       func() error        // stops the watch on the context given to Start
+	runCtx      context.Context     // that context; nil once the watch is over
+	started     context.CancelFunc
+	entered     int // nesting of entry points
+	closed      bool
+	err         error // what Close returned
 }
 
 // frame holds the slots of one top level or one call. A slot is used either in n
@@ -292,6 +298,11 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	run, cancel := m.limits.Bound(ctx)
 	m.started, m.runCtx = cancel, run
 	m.watch = m.job.CancelWhen(run)
+	if err := m.beginCheckpoints(); err != nil {
+		m.events.problem(err)
+		m.Close()
+		return nil, err
+	}
 	returned := false
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
@@ -307,6 +318,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 		for k, u := range p.units {
 			m.runUnit(m.units[k], u, u.unit != p.main)
 		}
+		m.endCheckpoints()
 	})
 	returned = true
 	if err != nil {

@@ -742,7 +742,7 @@ const viewBytes = 32
 // bounded by steps. The steps of value() are counted where it reads.
 func costOf(s syntax.Stmt) int64 {
 	switch s := s.(type) {
-	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
+	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Checkpoint, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
 		return dataCost
 	case *syntax.Partition, *syntax.Unpartition:
 		return viewCost

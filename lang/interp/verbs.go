@@ -121,6 +121,9 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 	return func(f *frame) ctl {
 		m := f.m
 		nodes := m.nodesIn(to(f))
+		if m.replays() {
+			return next
+		}
 		var o engine.PrefetchOptions
 		o.Idle = idle != nil && idle(f)
 		if urgent != nil && urgent(f) {

@@ -121,6 +121,7 @@ var Words = []Entry{
 	{"assert", "assert value(s) == 1.0, \"the sum is wrong\"", "ends the script with status 1 unless the condition holds"},
 	{"break", "break", "leaves the innermost for or while"},
 	{"by", "partition x by blocks(8)", "comes before the filter that splits the data"},
+	{"checkpoint", "checkpoint \"state\"", "writes all data to a folder, from which `starpush run --resume` goes on"},
 	{"codelet", "codelet axpy(a: T, x: R vector[T], y: RW vector[T]) { each i in y { y[i] += a * x[i] } }", "declares what tasks do, with the access mode of each operand"},
 	{"continue", "continue", "goes on with the next round of the innermost for or while"},
 	{"each", "each i, j in A { A[i, j] = 0.0 }", "in codelets: runs its rounds in any order"},
