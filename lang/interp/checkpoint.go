@@ -31,9 +31,11 @@ import (
 
 // checkpoints is what a run keeps whose script writes checkpoints.
 type checkpoints struct {
-	program  string    // hash of the script, its params and what is bound
-	data     []*Handle // whole data, in the order of their registers
-	passed   int       // statements that were executed
+	program  string     // hash of the script, its params and what is bound
+	data     []numbered // whole data that may be alive, in the order of their registers
+	made     int        // registers so far
+	prune    int        // when data has this length, what is dead is taken out
+	passed   int        // statements that were executed
 	log      []byte
 	unlogged int    // what is read now has no effect on the script
 	name     string // of the folder, as the script gives it
@@ -45,12 +47,27 @@ type checkpoints struct {
 	skips  int64              // tasks left out
 }
 
+// numbered is data with the number of its register.
+type numbered struct {
+	n int
+	h *Handle
+}
+
+// add notes that h was registered.
+func (c *checkpoints) add(h *Handle) {
+	c.made++
+	c.data = append(c.data, numbered{c.made, h})
+	if len(c.data) >= max(c.prune, 64) {
+		c.data = slices.DeleteFunc(c.data, func(x numbered) bool { return !x.h.h.Alive() })
+		c.prune = 2 * len(c.data)
+	}
+}
+
 // checkpointState is the caller's part of a checkpoint.
 type checkpointState struct {
 	Program string
 	Passed  int
 	Folder  string
-	Skipped int64
 }
 
 // recordKind says what a record of the log is. A record has a kind, the line of the script, and bytes.
@@ -523,14 +540,12 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 // checkpointFailed raises why a checkpoint could not be written.
 func (m *Machine) checkpointFailed(err error, name string, at position) {
 	var pe *fs.PathError
-	var le interface{ Unwrap() error }
 	if !errors.As(err, &pe) {
 		var gone *engine.FailedDataError
 		if errors.As(err, &gone) || m.ctx.Err() != nil || errors.Is(err, engine.ErrClosed) {
 			m.raiseEngine(err, at, nil)
 		}
 	}
-	_ = le
 	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, firstLine(err.Error())))
 	if pe != nil {
 		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
@@ -561,10 +576,10 @@ func (c *checkpoints) state() ([]byte, error) {
 
 // live lists the data that there is, with names by the order of registers.
 func (c *checkpoints) live() (all []engine.NamedData) {
-	for i, h := range c.data {
-		for k, d := range h.data() {
+	for _, x := range c.data {
+		for k, d := range x.h.data() {
 			if d.h.Alive() {
-				all = append(all, engine.NamedData{Name: strconv.Itoa(i) + "." + strconv.Itoa(k) + " " + d.h.Name(), Handle: d.h})
+				all = append(all, engine.NamedData{Name: strconv.Itoa(x.n) + "." + strconv.Itoa(k) + " " + d.h.Name(), Handle: d.h})
 			}
 		}
 	}

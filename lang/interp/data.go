@@ -566,7 +566,7 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 // own gives a datum to the innermost open block.
 func (m *Machine) own(h *Handle) {
 	if m.checkpoints != nil {
-		m.checkpoints.data = append(m.checkpoints.data, h)
+		m.checkpoints.add(h)
 	}
 	h.owner = int32(len(m.owned))
 	m.owned = append(m.owned, owned{h: h})

@@ -142,7 +142,7 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	s = m.fileName(s, at, "load")
 	m.poll(at)
 	m.refuse(s, spec.Kind, spec.Elem, false, at)
-	if m.replays() { // the checkpoint has the value
+	if m.replays() && !spec.ReadOnly { // the checkpoint has the value
 		m.loggedJSON(at, recordLoad, &spec.Dims, nil)
 		return nil
 	}
@@ -183,7 +183,9 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	}
 	m.input = in
 	spec.Dims = in.Dims
-	m.loggedJSON(at, recordLoad, &spec.Dims, func() {})
+	if !spec.ReadOnly {
+		m.loggedJSON(at, recordLoad, &spec.Dims, func() {})
+	}
 	spec.InParts = in.InRows()
 	spec.Source = func() accel.Source {
 		if src := in.Source(); src != nil {
