@@ -180,7 +180,7 @@ func removeOld(dir string, all []int) {
 	for _, n := range all {
 		path := filepath.Join(dir, strconv.Itoa(n))
 		if kept < generationsKept {
-			if _, err := readManifest(path); err == nil {
+			if complete(path) {
 				kept++
 				continue
 			}
@@ -191,6 +191,19 @@ func removeOld(dir string, all []int) {
 	for _, path := range left {
 		_ = os.RemoveAll(path)
 	}
+}
+
+// complete reports whether a generation has all its files, with the lengths that they had: a look at their bytes, as OpenCheckpoint
+// takes it, would take as long as writing them.
+func complete(path string) bool {
+	m, err := readManifest(path)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(append(files(m.Data), m.State), func(f savedFile) bool {
+		fi, err := os.Stat(filepath.Join(path, filepath.Base(f.File)))
+		return err != nil || fi.Size() != f.Bytes
+	})
 }
 
 // removeGeneration removes the manifest first: what is left of a generation then is none.
