@@ -3,6 +3,9 @@ package engine
 // How a worker runs one task: its buffers, its kernel, its end.
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
@@ -232,6 +235,36 @@ func (w *worker) call(t *task, fn Impl) error {
 		defer w.ends()
 	}
 	return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
+}
+
+// callAgain is call for a kernel that may run again.
+func (w *worker) callAgain(t *task, fn Impl) error {
+	s, sp := w.again, t.special()
+	w.again = nil
+	bufs, set := slices.Clone(w.tc.bufs), slices.Clone(w.tc.set)
+	for {
+		sp.runs++
+		err := w.call(t, fn)
+		if err == nil {
+			return nil
+		}
+		if sp.runs > sp.retry || !w.mayRunAgain(t, err) {
+			if sp.runs > 1 {
+				err = &RetryError{Runs: sp.runs, Err: err}
+			}
+			return err
+		}
+		t.restoreSizes()
+		copy(w.tc.bufs, bufs)
+		copy(w.tc.set, set)
+		if e := s.Restore(); e != nil {
+			return &RetryError{Runs: sp.runs, Err: errors.Join(err, fmt.Errorf("its operands cannot be restored: %w", e))}
+		}
+		if w.rt.opt.Poison && w.node == 0 {
+			w.poison(t)
+		}
+		t.job.retries.Add(1)
+	}
 }
 
 // runGeneral runs a task that may need locks, copies or private buffers, or

@@ -200,36 +200,6 @@ func (w *worker) keepOperands(t *task) error {
 	return nil
 }
 
-// callAgain is call for a kernel that may run again.
-func (w *worker) callAgain(t *task, fn Impl) error {
-	s, sp := w.again, t.special()
-	w.again = nil
-	bufs, set := slices.Clone(w.tc.bufs), slices.Clone(w.tc.set)
-	for {
-		sp.runs++
-		err := w.call(t, fn)
-		if err == nil {
-			return nil
-		}
-		if sp.runs > sp.retry || !w.mayRunAgain(t, err) {
-			if sp.runs > 1 {
-				err = &RetryError{Runs: sp.runs, Err: err}
-			}
-			return err
-		}
-		t.restoreSizes()
-		copy(w.tc.bufs, bufs)
-		copy(w.tc.set, set)
-		if e := s.Restore(); e != nil {
-			return &RetryError{Runs: sp.runs, Err: errors.Join(err, fmt.Errorf("its operands cannot be restored: %w", e))}
-		}
-		if w.rt.opt.Poison && w.node == 0 {
-			w.poison(t)
-		}
-		t.job.retries.Add(1)
-	}
-}
-
 // mayRunAgain reports whether the kernel of t, which failed with err, may succeed if it runs again.
 func (w *worker) mayRunAgain(t *task, err error) bool {
 	var panicked *PanicError

@@ -11,31 +11,21 @@ package interp
 import (
 	"bytes"
 	"compress/flate"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
-	"strconv"
 	"unsafe"
 
-	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/syntax"
 )
 
 // checkpoints is what a run keeps whose script writes checkpoints.
 type checkpoints struct {
-	program  string     // hash of the script, its params and what is bound
-	data     []numbered // whole data that may be alive, in the order of their registers
-	made     int        // registers so far
-	prune    int        // when data has this length, what is dead is taken out
-	passed   int        // statements that were executed
+	program  string // hash of the script, its params and what is bound
+	passed   int    // statements that were executed
 	log      []byte
 	unlogged int    // what is read now has no effect on the script
 	name     string // of the folder, as the script gives it
@@ -45,22 +35,6 @@ type checkpoints struct {
 	from   *engine.Checkpoint // nil: not, or no longer, on the way to a checkpoint
 	places map[int]int64      // in the sequences of workers, before the checkpoint
 	skips  int64              // tasks left out
-}
-
-// numbered is data with the number of its register.
-type numbered struct {
-	n int
-	h *Handle
-}
-
-// add notes that h was registered.
-func (c *checkpoints) add(h *Handle) {
-	c.made++
-	c.data = append(c.data, numbered{c.made, h})
-	if len(c.data) >= max(c.prune, 64) {
-		c.data = slices.DeleteFunc(c.data, func(x numbered) bool { return !x.h.h.Alive() })
-		c.prune = 2 * len(c.data)
-	}
 }
 
 // checkpointState is the caller's part of a checkpoint.
@@ -121,23 +95,6 @@ func (m *Machine) endCheckpoints() {
 		m.misfit(position{}, "it ends before its checkpoint %d", c.target)
 	}
 	m.checkpoints = nil
-}
-
-// fingerprint is a hash of what decides what the script does, besides what it reads.
-func (m *Machine) fingerprint() string {
-	h := sha256.New()
-	for _, u := range m.prog.units {
-		fmt.Fprintf(h, "%d\n%s", len(u.unit.File.Source.Text), u.unit.File.Source.Text)
-	}
-	params := slices.Clone(m.cfg.Params)
-	slices.SortStableFunc(params, func(a, b NamedValue) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
-	for _, p := range params {
-		fmt.Fprintf(h, "param %q = %v\n", p.Name, p.Value)
-	}
-	for _, b := range m.cfg.Bindings {
-		fmt.Fprintf(h, "data %q %v %v %v %q\n", b.Name, b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // replays reports whether the run is on its way to the checkpoint that it goes on from.
@@ -229,47 +186,6 @@ func (m *Machine) loggedJSON(at position, kind recordKind, v any, now func()) {
 	}
 }
 
-// loggedText is handleText. What is printed has no effect on the script, so it is left out of the log.
-func (m *Machine) loggedText(h *Handle, at position) string {
-	c := m.checkpoints
-	if !m.showing {
-		return string(m.logged(at, recordText, func() []byte { return []byte(m.handleText(h, at)) }))
-	}
-	if c.from != nil {
-		return ""
-	}
-	c.unlogged++
-	defer func() { c.unlogged-- }()
-	return m.handleText(h, at)
-}
-
-// loggedCall calls a host function. Of results that are not numbers, bools, strings and lists of these nothing is kept: the
-// function is called again.
-func (m *Machine) loggedCall(fn *HostFunc, args []any, at position) any {
-	c := m.checkpoints
-	if c.from == nil {
-		v := m.callHostNow(fn, args, at)
-		b, ok := appendValue(nil, v)
-		if !ok {
-			b = nil
-		}
-		if c.unlogged == 0 {
-			m.keepRecord(at, recordCall, b)
-		}
-		return v
-	}
-	b := m.recorded(at, recordCall)
-	if len(b) == 0 {
-		return m.callHostNow(fn, args, at)
-	}
-	v, rest, ok := readValue(b)
-	if !ok || len(rest) > 0 {
-		m.misfit(at, "its log is damaged")
-	}
-	m.allocValue(v, at)
-	return v
-}
-
 // appendValue writes a value of the language.
 func appendValue(b []byte, v any) ([]byte, bool) {
 	word := func(tag byte, x uint64) []byte { return binary.LittleEndian.AppendUint64(append(b, tag), x) }
@@ -351,208 +267,12 @@ func readValue(b []byte) (v any, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// Content of data that the script acquires: on the way to a checkpoint it is put into the data first.
-
-// keepsContent reports whether the content of h, acquired in a mode, is in the log. What never changes is not.
-func (c *checkpoints) keepsContent(h *Handle, mode iface.AccessMode) bool {
-	structure := h.memberName() != "" && !h.sparse.Format.Fields && h != h.sparse.values()
-	return c.unlogged == 0 && !structure && !h.h.ReadOnly() && h.h.Desc().Kind != iface.Void && (mode.Reads() || h.h.Resizable())
-}
-
-// contentOf is the record of a buffer: the sizes of the whole data, if tasks decide them, its own, and, if it is read, elements.
-func contentOf(h *Handle, mode iface.AccessMode, b *iface.Buffer) (out []byte) {
-	if h.h.Resizable() {
-		whole := h.root.h.Content()
-		out = appendDims(out, &whole)
-	}
-	out = appendDims(out, &b.Desc)
-	if mode.Reads() {
-		eachElem(b, func(_ int, p unsafe.Pointer) {
-			out = append(out, unsafe.Slice((*byte)(p), b.Elem.Size())...)
-		})
-	}
-	return out
-}
-
-func appendDims(out []byte, d *iface.Desc) []byte {
-	for k := range int(d.Rank) {
-		out = binary.AppendUvarint(out, uint64(d.Dim[k]))
-	}
-	return out
-}
-
-// takeDims reads sizes that appendDims wrote.
-func takeDims(b []byte, rank int) (dims []int, rest []byte, ok bool) {
-	for range rank {
-		n, k := binary.Uvarint(b)
-		if k <= 0 || n > 1<<48 {
-			return nil, nil, false
-		}
-		dims, b = append(dims, int(n)), b[k:]
-	}
-	return dims, b, true
-}
-
-// afterHold keeps the content of h, which the script has acquired.
-func (c *checkpoints) afterHold(m *Machine, h *Handle, mode iface.AccessMode, a *engine.Access, at position) {
-	if c.from != nil || !c.keepsContent(h, mode) {
-		return
-	}
-	if raised := m.catch(func() { m.keepRecord(at, recordContent, contentOf(h, mode, a.Buffer())) }); raised != nil {
-		_ = a.Release() // the limit of memory is what is reported
-		panic(raised)
-	}
-}
-
-// beforeHold gives h, which the script is about to acquire, the content that it had.
-func (c *checkpoints) beforeHold(m *Machine, h *Handle, mode iface.AccessMode, at position) error {
-	if c.from == nil || !c.keepsContent(h, mode) {
-		return nil
-	}
-	b := m.recorded(at, recordContent)
-	ok := true
-	site := engine.AcquireOptions{Site: m.siteFor(at)}
-	if h.h.Resizable() {
-		var dims []int
-		whole := h.root.h.Desc()
-		if dims, b, ok = takeDims(b, int(whole.Rank)); !ok {
-			m.misfit(at, "its log is damaged")
-		}
-		a, err := m.acquireData(h.root, iface.W, site)
-		if err != nil {
-			return err
-		}
-		err = a.Resize(dims...)
-		if e := a.Release(); err == nil {
-			err = e
-		}
-		if err != nil {
-			return err
-		}
-	}
-	desc := h.h.Desc()
-	dims, b, ok := takeDims(b, int(desc.Rank))
-	if !ok {
-		m.misfit(at, "its log is damaged")
-	}
-	if !mode.Reads() {
-		return nil
-	}
-	a, err := m.acquireData(h, iface.W, site)
-	if err != nil {
-		return err
-	}
-	to := a.Buffer()
-	size := int(to.Elem.Size())
-	if !slices.Equal(dims, to.Shape()) || len(b) != to.Len()*size {
-		_ = a.Release() // the run ends
-		m.misfit(at, "`%s` has the sizes %v, and had %v", h.Name(), to.Shape(), dims)
-	}
-	eachElem(to, func(k int, p unsafe.Pointer) { copy(unsafe.Slice((*byte)(p), size), b[k*size:]) })
-	return a.Release()
-}
-
-// Tasks that are left out.
-
-// skipInsert evaluates an insert, whose arguments may have effects, without its task.
-func (m *Machine) skipInsert(f *frame, s *insertSite) any {
-	c := m.checkpoints
-	st := m.state(s)
-	raised := m.catch(func() { st, _ = m.describe(f, s) })
-	if raised != nil {
-		var d *diag.Diagnostic
-		if !errors.As(raised.err, &d) || d.Code != "E0802" && d.Code != "E0803" { // workers that this machine lacks
-			panic(raised)
-		}
-	}
-	c.skips++
-	if s.opts.order != nil && raised == nil {
-		w := st.spec.Workers[0]
-		c.places[w] = max(c.places[w], st.options.Place)
-	}
-	return &Task{codelet: s.codelet.Name, site: s, id: c.skips}
-}
-
 // place returns the place of a task among those that this run inserts.
 func (c *checkpoints) place(worker int, place int64) int64 {
 	if c.from != nil {
 		return place
 	}
 	return place - c.places[worker]
-}
-
-// The statement.
-
-// checkpoint compiles checkpoint "dir".
-func (c *compiler) checkpoint(s *syntax.Checkpoint) stmt {
-	c.prog.checkpoints = true
-	dir, at, dirAt := c.ref(s.Dir), c.positionOf(s), c.positionOf(s.Dir)
-	return func(f *frame) ctl {
-		name, _ := dir(f).(string)
-		f.m.checkpoint(name, at, dirAt)
-		return next
-	}
-}
-
-func (m *Machine) checkpoint(name string, at, dirAt position) {
-	if m.plan != nil {
-		m.waitAll(at)
-		return
-	}
-	c := m.checkpoints
-	switch {
-	case m.ranks != nil:
-		m.oneRankOnly("a checkpoint", "leave it out, or run on one rank", at)
-	case c == nil:
-		m.failHelp("E0705", at, "", "write it where the script runs from its start to its end: neither at the prompt, nor in functions that a Go program calls",
-			"there is no checkpoint here: the position of the script is not known")
-	case m.cfg.Checkpoints == nil:
-		m.failHelp("R0107", at, "", "the embedding program decides: lang.WithCheckpoints", "checkpoint needs files, and the host allows none")
-	case name == "":
-		m.failHelp("R0107", dirAt, "", "name a folder, which is made if need be", "the name of the folder is empty")
-	case c.name != "" && c.name != name:
-		m.failHelp("E0705", dirAt, fmt.Sprintf("the checkpoints before are in `%s`", c.name), "write all checkpoints of a script to one folder; it keeps the two newest", "a script has one folder of checkpoints")
-	case m.holding > 0:
-		m.failHelp("E0405", at, "", "release what is acquired before", "this waits for itself: a checkpoint needs all data, and the script holds some")
-	}
-	m.poll(at)
-	c.passed++
-	c.name = name
-	if c.from != nil {
-		if c.passed == c.target {
-			m.goOn(at)
-		}
-		return
-	}
-	m.waitAll(at)
-	dir, err := m.cfg.Checkpoints(name)
-	if err == nil {
-		var state []byte
-		if state, err = c.state(); err == nil {
-			err = m.job.Checkpoint(m.ctx, dir, c.live(), state)
-		}
-	}
-	if err != nil {
-		m.checkpointFailed(err, name, at)
-	}
-}
-
-// checkpointFailed raises why a checkpoint could not be written.
-func (m *Machine) checkpointFailed(err error, name string, at position) {
-	var pe *fs.PathError
-	if !errors.As(err, &pe) {
-		var gone *engine.FailedDataError
-		if errors.As(err, &gone) || m.ctx.Err() != nil || errors.Is(err, engine.ErrClosed) {
-			m.raiseEngine(err, at, nil)
-		}
-	}
-	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, firstLine(err.Error())))
-	if pe != nil {
-		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
-	}
-	d.Help = []string{"name a folder that this program may make and write, with room for all data twice; the checkpoint before is still there"}
-	d.Cause = err
-	m.raise(d)
 }
 
 // state is what a checkpoint has besides the data.
@@ -572,42 +292,4 @@ func (c *checkpoints) state() ([]byte, error) {
 		err = w.Close()
 	}
 	return out.Bytes(), err
-}
-
-// live lists the data that there is, with names by the order of registers.
-func (c *checkpoints) live() (all []engine.NamedData) {
-	for _, x := range c.data {
-		for k, d := range x.h.data() {
-			if d.h.Alive() {
-				all = append(all, engine.NamedData{Name: strconv.Itoa(x.n) + "." + strconv.Itoa(k) + " " + d.h.Name(), Handle: d.h})
-			}
-		}
-	}
-	return all
-}
-
-// goOn gives all data the values of the checkpoint. The run is normal from here on.
-func (m *Machine) goOn(at position) {
-	c := m.checkpoints
-	if len(c.rest) > 0 {
-		m.misfit(at, "line %d comes before all that its log has was read", at.span().Start.Line)
-	}
-	live := c.live()
-	var names []string
-	for _, d := range live {
-		names = append(names, d.Name)
-	}
-	if was := c.from.Names(); !slices.Equal(names, was) {
-		m.misfit(at, "there are %d data, and were %d", len(names), len(was))
-	}
-	m.waitAll(at)
-	for _, d := range live {
-		if err := c.from.Restore(m.ctx, m.job, d.Name, d.Handle); err != nil {
-			if m.ctx.Err() != nil {
-				m.raiseEngine(err, at, nil)
-			}
-			m.misfit(at, "%s", firstLine(err.Error()))
-		}
-	}
-	c.from, c.rest = nil, nil
 }

@@ -262,17 +262,6 @@ func sizesFit(name string, want *format.Want, dims []int) error {
 	return &format.Error{File: name, Want: want.String(), Got: "sizes " + text}
 }
 
-// catch returns what fn raises, so that it can pass through code of others.
-func (m *Machine) catch(fn func()) (r *raised) {
-	defer func() {
-		if x, ok := recover().(*raised); ok {
-			r = x
-		}
-	}()
-	fn()
-	return nil
-}
-
 // save writes the data of a handle or array: on several ranks, rank 0 does, and all wait for that.
 func (m *Machine) save(v any, name string, at, nameAt position) {
 	if m.replays() {
@@ -835,4 +824,18 @@ func (m *Machine) structsText(h *Handle, at position) string {
 		out.WriteString("}")
 	}, func() { out.WriteString("\n  " + elision) })
 	return out.String()
+}
+
+// loggedText is handleText. What is printed has no effect on the script, so it is left out of the log.
+func (m *Machine) loggedText(h *Handle, at position) string {
+	c := m.checkpoints
+	if !m.showing {
+		return string(m.logged(at, recordText, func() []byte { return []byte(m.handleText(h, at)) }))
+	}
+	if c.from != nil {
+		return ""
+	}
+	c.unlogged++
+	defer func() { c.unlogged-- }()
+	return m.handleText(h, at)
 }

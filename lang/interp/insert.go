@@ -4,6 +4,7 @@ package interp
 // run time the task description of the site is filled in again and handed to the engine.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/check/redux"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -919,4 +921,23 @@ func hasKind(v any, kind DeviceKind) bool {
 		}
 	}
 	return false
+}
+
+// skipInsert evaluates an insert, whose arguments may have effects, without its task.
+func (m *Machine) skipInsert(f *frame, s *insertSite) any {
+	c := m.checkpoints
+	st := m.state(s)
+	raised := m.catch(func() { st, _ = m.describe(f, s) })
+	if raised != nil {
+		var d *diag.Diagnostic
+		if !errors.As(raised.err, &d) || d.Code != "E0802" && d.Code != "E0803" { // workers that this machine lacks
+			panic(raised)
+		}
+	}
+	c.skips++
+	if s.opts.order != nil && raised == nil {
+		w := st.spec.Workers[0]
+		c.places[w] = max(c.places[w], st.options.Place)
+	}
+	return &Task{codelet: s.codelet.Name, site: s, id: c.skips}
 }

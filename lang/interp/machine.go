@@ -3,7 +3,10 @@ package interp
 // The machine: one run of a program, its frames, and the entry points.
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -117,6 +120,7 @@ type Machine struct {
 	ranInserted int
 
 	checkpoints *checkpoints        // nil: the script writes none, or they are over
+	registers   registers           // while there are checkpoints
 	holding     int                 // arrays that the script has acquired
 	pending     []*engine.TaskError // failures not raised yet
 	told        int64               // the last task, in the order of insertion, when a failure was last reported
@@ -520,4 +524,32 @@ func (m *Machine) Close() error {
 	m.disclaim()
 	m.events.close()
 	return m.err
+}
+
+// catch returns what fn raises, so that it can pass through code of others.
+func (m *Machine) catch(fn func()) (r *raised) {
+	defer func() {
+		if x, ok := recover().(*raised); ok {
+			r = x
+		}
+	}()
+	fn()
+	return nil
+}
+
+// fingerprint is a hash of what decides what the script does, besides what it reads.
+func (m *Machine) fingerprint() string {
+	h := sha256.New()
+	for _, u := range m.prog.units {
+		fmt.Fprintf(h, "%d\n%s", len(u.unit.File.Source.Text), u.unit.File.Source.Text)
+	}
+	params := slices.Clone(m.cfg.Params)
+	slices.SortStableFunc(params, func(a, b NamedValue) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	for _, p := range params {
+		fmt.Fprintf(h, "param %q = %v\n", p.Name, p.Value)
+	}
+	for _, b := range m.cfg.Bindings {
+		fmt.Fprintf(h, "data %q %v %v %v %q\n", b.Name, b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
