@@ -730,3 +730,26 @@ func (h Managed) Measure(b *iface.Buffer) {
 		return nil
 	})
 }
+
+// Valued returns the boxes of h, a whole datum, that have a value, as of what was submitted: for each axis the
+// first index and the index behind the last. all says that they are all of it.
+func (h Managed) Valued() (boxes [][2][iface.MaxRank]int, all bool) {
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
+	if h.Shared(sub) != nil || h.d.void {
+		return nil, true
+	}
+	all = true
+	h.d.root.leaves(&h.box, func(f *fragment) {
+		if !f.valued(sub) {
+			all = false
+			return
+		}
+		var b [2][iface.MaxRank]int
+		for k := range int(h.rank) {
+			b[0][k], b[1][k] = f.box.at(h.axes.at(k))
+		}
+		boxes = append(boxes, b)
+	})
+	return boxes, all
+}

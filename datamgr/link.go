@@ -382,3 +382,82 @@ func inPieces(c accel.Copy, limit int64, fn func(accel.Copy) error) error {
 	}
 	return inPieces(second, limit, fn)
 }
+
+// Snapshots: what a task reads and writes, before its kernel.
+
+// Snapshot is what operands of a task were before its kernel, so that the kernel can run again.
+// It lies in memory of the process, which no limit counts. The zero value has no operands.
+type Snapshot struct{ saved []saved }
+
+// saved is one operand of a snapshot.
+type saved struct {
+	h        *Handle
+	node     *node
+	now, was iface.Buffer
+}
+
+// Keep adds the content of b, an operand on a node whose handle is h. The task has it for
+// itself until Release of the snapshot. An object is copied by its functions.
+func (s *Snapshot) Keep(node int, h *Handle, b *iface.Buffer) error {
+	k := saved{h: h, node: h.d.reg.nodes[node], now: *b}
+	if o := h.d.object; o != nil {
+		k.was.Ptr = o.New()
+		if err := o.duplicate(k.was.Ptr, b.Ptr); err != nil {
+			return err
+		}
+		s.saved = append(s.saved, k)
+		return nil
+	}
+	if b.Len() == 0 || b.Ptr == nil {
+		return nil
+	}
+	k.was.Desc = b.Desc
+	k.was.Ptr = unsafe.Pointer(unsafe.SliceData(make([]uint64, (b.Bytes()+7)/8)))
+	step := 1
+	for i := int(b.Rank) - 1; i >= 0; i-- {
+		k.was.Stride[i] = step
+		step *= b.Dim[i]
+	}
+	if err := k.move(&k.was, &k.now, h.d.reg.nodes[0], k.node); err != nil {
+		return err
+	}
+	s.saved = append(s.saved, k)
+	return nil
+}
+
+// Restore makes all operands what they were. It may be called any number of times.
+func (s *Snapshot) Restore() error {
+	for i := range s.saved {
+		k := &s.saved[i]
+		o := k.h.d.object
+		if o == nil {
+			if err := k.move(&k.now, &k.was, k.node, k.h.d.reg.nodes[0]); err != nil {
+				return err
+			}
+			continue
+		}
+		fresh := o.New()
+		if err := o.duplicate(fresh, k.was.Ptr); err != nil {
+			return err
+		}
+		o.Assign(k.now.Ptr, fresh)
+	}
+	return nil
+}
+
+// Release forgets the operands.
+func (s *Snapshot) Release() {
+	clear(s.saved)
+	s.saved = s.saved[:0]
+}
+
+// move copies the elements between the operand and the snapshot.
+func (k *saved) move(dst, src *iface.Buffer, to, from *node) error {
+	if k.node.id == 0 {
+		copyBuffer(dst, src)
+		return nil
+	}
+	t := betweenBuffers(dst, src)
+	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
+	return k.h.d.reg.travel(to, from, nil, &c)
+}

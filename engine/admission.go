@@ -133,12 +133,35 @@ func (sp *taskOptions) checkCodelet(s *TaskSpec) error {
 			sp.Callback = tr.Callback
 		}
 		sp.nowhere = tr.Nowhere
+		sp.retry = max(0, tr.Retry)
+	}
+	if sp.Retry != 0 {
+		sp.retry = max(0, sp.Retry)
 	}
 	if sp.nowhere {
 		return checkWithoutKernel(s)
 	}
+	if sp.retry > 0 {
+		if err := checkRetry(s); err != nil {
+			return err
+		}
+	}
 	if len(c.CPU) == 0 && len(c.On) == 0 {
 		return &NoImplementationError{Codelet: c}
+	}
+	return nil
+}
+
+// checkRetry checks that the operands of a task whose kernel may run again can be restored.
+func checkRetry(s *TaskSpec) error {
+	for i, op := range s.Operands {
+		if op.Handle == nil || !op.Mode.Writes() || op.Mode.Declared() == iface.W {
+			continue
+		}
+		if o := managed(op.Handle).Object(); o != nil && o.Copy == nil && o.Pack == nil {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("%s is %v in a task that may run again (Retry), and its values cannot be copied; give its Interface a Copy, or Pack and Unpack", describe(op.Handle), op.Mode)}
+		}
 	}
 	return nil
 }

@@ -218,6 +218,7 @@ package engine
 //	submit.go    submission
 //	repeat.go    rounds of repeating tasks
 //	copy.go      copies, duplicates, bytes
+//	checkpoint.go  data in a folder, from which a later run goes on
 //	structs.go   slices of structs, field by field
 //	insert.go    Job.Go
 //	runtime.go   New and Close

@@ -538,6 +538,17 @@ func (e *HookError) Error() string { return fmt.Sprintf("its %s: %v", e.Hook, e.
 // Unwrap returns what the hook returned.
 func (e *HookError) Unwrap() error { return e.Err }
 
+// RetryError is the cause of a task whose kernel ran again (TaskOptions.Retry) and failed each time.
+type RetryError struct {
+	Runs int   // how often it ran
+	Err  error // of the last run
+}
+
+func (e *RetryError) Error() string { return fmt.Sprintf("%v (the last of %d runs)", e.Err, e.Runs) }
+
+// Unwrap returns the error of the last run.
+func (e *RetryError) Unwrap() error { return e.Err }
+
 // problem makes an error of what Merge found.
 func problem(ops []Operand, p datamgr.Problem) error {
 	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode

@@ -63,7 +63,7 @@ func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dep
 		parent = sp.parent.owner.id
 	}
 	e := &Event{After: afterIDs(after), Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.eventOperands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Variant: variant, Workers: t.members(), task: t}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.eventOperands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, Runs: t.runs(), Variant: variant, Workers: t.members(), task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
@@ -211,6 +211,7 @@ type Event struct {
 	Color    int     // of the task, else of its codelet
 	After    []int64 // TaskSubmitted: the tasks in TaskSpec.After
 	Err      error   // TaskFailed, TaskCancelled
+	Runs     int     // TaskDone, TaskFailed: how often the kernel ran, if it may run again (TaskOptions.Retry); else 0
 	Variant  string  // TaskDone: of Codelet.Variants, in which its kernel ran; else ""
 	// Profile says when what happened to the task: in TaskDone, TaskFailed and
 	// TaskCancelled of a runtime with Options.Profile. Released is not known yet.

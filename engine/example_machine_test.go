@@ -284,3 +284,59 @@ func ExampleMachine_Planner() {
 	// 1 never W
 	// 2 never RW
 }
+
+// A loop that goes on where it was when the process was killed. The bytes of the program say how far it had come.
+func ExampleJob_Checkpoint() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	run := func(steps int) []float64 {
+		rt, err := engine.New(engine.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer rt.Close()
+		job := rt.NewJob(ctx, engine.JobOptions{})
+		defer job.Close()
+		x, err := engine.NewVector(rt, []float64{1, 2, 3})
+		if err != nil {
+			log.Fatal(err)
+		}
+		first := 0
+		c, err := engine.OpenCheckpoint(dir)
+		switch {
+		case err == nil:
+			first = int(c.State()[0])
+			if err := c.Restore(ctx, job, "x", x.Handle); err != nil {
+				log.Fatal(err)
+			}
+		case !errors.Is(err, engine.ErrNoCheckpoint):
+			log.Fatal(err)
+		}
+		for k := first; k < steps; k++ {
+			if err := job.Go(func(x []float64) {
+				for i := range x {
+					x[i] *= 2
+				}
+			}, engine.RW(x)); err != nil {
+				log.Fatal(err)
+			}
+			if err := job.Checkpoint(ctx, dir, []engine.NamedData{{Name: "x", Handle: x.Handle}}, []byte{byte(k + 1)}); err != nil {
+				log.Fatal(err)
+			}
+		}
+		out, err := x.Value(ctx, job)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return out
+	}
+	fmt.Println(run(2)) // as if it ended here
+	fmt.Println(run(3)) // one more step
+	// Output:
+	// [4 8 12]
+	// [8 16 24]
+}

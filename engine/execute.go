@@ -3,6 +3,9 @@ package engine
 // How a worker runs one task: its buffers, its kernel, its end.
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
@@ -206,7 +209,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	if j.stats != nil {
 		a.timed(w, k, t, d)
 	}
-	if err == nil && rt.models.active.Load() {
+	if err == nil && rt.models.active.Load() && t.runs() < 2 {
 		w.record(t, impl, d)
 	}
 	return err
@@ -223,6 +226,8 @@ func (w *worker) done(t *task) { w.rt.tell(TaskDone, t, w.id, nil, nil, w.varian
 // stream have ended.
 func (w *worker) call(t *task, fn Impl) error {
 	switch {
+	case w.again != nil:
+		return w.callAgain(t, fn)
 	case w.stream != nil:
 		return w.callOnDevice(t, fn)
 	case w.lookahead != nil:
@@ -230,6 +235,36 @@ func (w *worker) call(t *task, fn Impl) error {
 		defer w.ends()
 	}
 	return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
+}
+
+// callAgain is call for a kernel that may run again.
+func (w *worker) callAgain(t *task, fn Impl) error {
+	s, sp := w.again, t.special()
+	w.again = nil
+	bufs, set := slices.Clone(w.tc.bufs), slices.Clone(w.tc.set)
+	for {
+		sp.runs++
+		err := w.call(t, fn)
+		if err == nil {
+			return nil
+		}
+		if sp.runs > sp.retry || !w.mayRunAgain(t, err) {
+			if sp.runs > 1 {
+				err = &RetryError{Runs: sp.runs, Err: err}
+			}
+			return err
+		}
+		t.restoreSizes()
+		copy(w.tc.bufs, bufs)
+		copy(w.tc.set, set)
+		if e := s.Restore(); e != nil {
+			return &RetryError{Runs: sp.runs, Err: errors.Join(err, fmt.Errorf("its operands cannot be restored: %w", e))}
+		}
+		if w.rt.opt.Poison && w.node == 0 {
+			w.poison(t)
+		}
+		t.job.retries.Add(1)
+	}
 }
 
 // runGeneral runs a task that may need locks, copies or private buffers, or
@@ -292,6 +327,10 @@ func (w *worker) runGeneral(t *task) {
 		w.cannotRun(t, given, err)
 		return
 	}
+	if err := w.keepOperands(t); err != nil {
+		w.cannotRun(t, given, err)
+		return
+	}
 	x.place.Begin()
 	if w.rt.nodes > 1 {
 		x.started = true
@@ -316,6 +355,9 @@ func (w *worker) runBody(t *task) {
 			if w.mayQueue(t) {
 				w.launch(t, t.codelet.impls(w.arch)[i], i)
 				return
+			}
+			if sp := t.special(); sp != nil {
+				w.again, sp.kept = sp.kept, nil
 			}
 			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
 			if err != nil && w.interrupted(t, err) {

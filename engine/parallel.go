@@ -84,6 +84,7 @@ func (g *gang) begin(fn func(rank int) error) bool {
 	}
 	g.mu.fn, g.mu.running, g.mu.errs = fn, g.size, make([]error, g.size)
 	g.mu.round++
+	g.mu.gone, g.mu.arrived, g.mu.turn = false, 0, 0 // of a call before, of a kernel that runs again
 	if g.inTurn {
 		g.mu.away, g.mu.ended = make([]bool, g.size), make([]bool, g.size)
 	}

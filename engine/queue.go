@@ -51,7 +51,7 @@ func (w *worker) mayQueue(t *task) bool {
 		return false
 	}
 	sp := t.special()
-	return sp == nil || sp.OnStart == nil // a hook may wait for what it likes
+	return sp == nil || sp.OnStart == nil && sp.retry == 0 // a hook may wait for what it likes
 }
 
 // launch calls fn, the kernel of t, and leaves it in flight.

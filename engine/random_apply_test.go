@@ -347,7 +347,7 @@ func (e *execution) parallel(t *modelTask, s *TaskSpec) bool {
 func (e *execution) together(t *modelTask, c *Codelet) *Codelet {
 	one := c.CPU[0]
 	p := *c
-	p.Traits = &Traits{Parallel: ForkJoin}
+	p.Traits = &Traits{Parallel: ForkJoin, Retry: e.retries(t)}
 	all := func(c *TaskContext) error {
 		var came atomic.Int64
 		if err := c.Fork(func(int) error { came.Add(1); return nil }); err != nil {
@@ -359,7 +359,7 @@ func (e *execution) together(t *modelTask, c *Codelet) *Codelet {
 		return one(c)
 	}
 	if t.id%2 == 0 {
-		p.Traits = &Traits{Parallel: SPMD, MaxWorkers: 2 + int(t.id%3)}
+		p.Traits = &Traits{Parallel: SPMD, MaxWorkers: 2 + int(t.id%3), Retry: e.retries(t)}
 		var done atomic.Int64 // a repeating task's rounds come one after the other
 		all = func(c *TaskContext) error {
 			before := done.Load()

@@ -62,6 +62,7 @@ type execution struct {
 	bad     []string
 	saw     map[int64]int64
 	times   map[int64]int // how often tasks ran
+	tries   map[int64]int // and their kernels, if they may run again
 	where   map[int64]int // nodes where tasks ran
 	refused map[*step]bool
 }
@@ -72,7 +73,10 @@ func (e *execution) fail(format string, args ...any) {
 	e.bad = append(e.bad, fmt.Sprintf(format, args...))
 }
 
-var errKernel = errors.New("meant to fail")
+var (
+	errKernel = errors.New("meant to fail")
+	errForNow = errors.New("meant to fail for now")
+)
 
 // element returns the address of element k, row-major, of b.
 func element(b *iface.Buffer, k int) *int64 {
@@ -112,6 +116,14 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		for range t.yields {
 			runtime.Gosched()
 			c.GiveWay()
+		}
+		if e.failsForNow(t) {
+			for i, o := range t.ops { // half done
+				if o.mode.Writes() && sizes[i] > 0 {
+					*element(c.Buffer(i), 0), *element(c.Buffer(i), sizes[i]-1) = -1, -2
+				}
+			}
+			return errForNow
 		}
 		if t.out == failsItself {
 			for i, o := range t.ops { // half done
@@ -163,8 +175,35 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 			c.Formats = append(c.Formats, i)
 		}
 	}
+	if n := e.retries(t); n > 0 {
+		c.Traits = &Traits{Retry: n}
+	}
 	c.Pure = e.loses != 0 && t.id%2 == 0 && t.opens == 0 && t.nest == 0
 	return c
+}
+
+// retries is how often the kernel of t may run again; 0: never.
+func (e *execution) retries(t *modelTask) int {
+	if e.loses != 0 || (e.seed+uint64(t.id))%3 != 0 {
+		return 0
+	}
+	return 1 + int(t.id/3%3)
+}
+
+// failsForNow reports whether this run of the kernel of t is to fail. It does as often as the kernel may
+// run again, or less often.
+func (e *execution) failsForNow(t *modelTask) bool {
+	n := e.retries(t)
+	if n == 0 {
+		return false
+	}
+	if t.id%2 == 0 {
+		n--
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tries[t.id]++
+	return (e.tries[t.id]-1)%(n+1) < n
 }
 
 func (e *execution) gate(i int) *Gate {
@@ -264,7 +303,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		jo.MaxWorkers = int(1 + p.seed/5%3)
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), jo),
-		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, where: map[int64]int{},
+		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, tries: map[int64]int{}, where: map[int64]int{},
 		copies: map[*step]*Task{}, home: map[int][]int{}, spots: map[any]spot{}, refused: map[*step]bool{}}
 	e.homes = make([][]int64, len(p.data))
 	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))

@@ -74,6 +74,7 @@ func (j *Job) registerGeneral(sub datamgr.Submission, t *task, s *TaskSpec, keep
 // attach prepares the record of a special task; it returns how many more things
 // the task waits for. One of them is the submission itself, which submitSpecial ends.
 func (sp *taskOptions) attach(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32) {
+	sp.runs = 0
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}

@@ -1,6 +1,7 @@
 package engine
 
-// Tasks that could not run on a device: they run elsewhere, or wait for memory there.
+// Tasks that run again: because the program says that their kernels may (TaskOptions.Retry), or because
+// they could not run on a device. The latter run elsewhere, or wait for memory there.
 //
 // A fault before the kernel starts leaves all data unchanged: a failed copy, no memory, a
 // device that is lost or declines the kernel. The task then goes to a worker on another
@@ -10,6 +11,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/starpush/starpush/accel"
@@ -162,6 +164,59 @@ func (rt *Runtime) lostNode(node int, err *accel.LostError) any {
 
 // lostCodelet names what lost data on a device in errors.
 var lostCodelet = &Codelet{Name: "device"}
+
+// Kernels that may run again.
+//
+// The worker copies what the kernel reads and writes before the first run, and puts the copy back
+// before each other run. Locks, memory and the workers of a gang stay the task's meanwhile: others see
+// one run.
+
+// keepOperands prepares t for a kernel that may run again.
+func (w *worker) keepOperands(t *task) error {
+	sp := t.special()
+	if sp == nil || sp.retry == 0 || sp.runs > sp.retry {
+		return nil
+	}
+	s := &datamgr.Snapshot{}
+	ops := t.placedOperands()
+	for i := range ops {
+		op := &ops[i]
+		if !op.Mode.Writes() || op.Handle.Desc().Kind == iface.Void || op.Mode.Declared() == iface.W && !t.x.shared {
+			continue
+		}
+		node := w.tc.Node(i)
+		if isObjectHandle(op.Handle) {
+			node = 0
+		}
+		b := *w.tc.Buffer(i)
+		if op.Mode != iface.Redux {
+			b = w.tc.Room(i)
+		}
+		if err := s.Keep(node, op.Handle, &b); err != nil {
+			return fmt.Errorf("cannot keep operand %d of %s for another run: %w", i, t.codelet.Name, err)
+		}
+	}
+	sp.kept = s
+	return nil
+}
+
+// mayRunAgain reports whether the kernel of t, which failed with err, may succeed if it runs again.
+func (w *worker) mayRunAgain(t *task, err error) bool {
+	var panicked *PanicError
+	var lost *accel.LostError
+	var declined *accel.DeclinedError
+	var breach *VerifyError
+	switch {
+	case errors.As(err, &panicked) || errors.As(err, &breach) || errors.Is(err, goexitError{}):
+		return false // a mistake of the kernel
+	case errors.As(err, &lost) || errors.As(err, &declined) || w.node > 0 && w.rt.reg.Lost(w.node) != nil:
+		return false // see interrupted
+	case w.tc.Context().Err() != nil || t.Order <= t.job.cancelled.Load():
+		return false
+	}
+	g := t.x.public.subgraph()
+	return g == nil || !g.begun() // else its tasks would be submitted twice
+}
 
 // Tasks that wait for memory on a device because the program holds data there.
 //

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -718,4 +720,198 @@ func TestVerifyAndOtherArchs(t *testing.T) {
 		t.Error(f)
 	}
 	holds(t, j, h, 20)
+}
+
+// A kernel that fails for now leaves the result of one run, whatever the mode of its operand and
+// wherever it runs.
+func TestKernelsRunAgain(t *testing.T) {
+	machines := []struct {
+		name string
+		o    func() Options
+		on   string // kind of the workers
+	}{
+		{"cpu", func() Options { return Options{Workers: 2} }, "cpu"},
+		{"sequential", func() Options { return Options{Sequential: true} }, "cpu"},
+		{"poison", func() Options { return Options{Workers: 1, Poison: true} }, "cpu"},
+		{"verify", func() Options { return Options{Workers: 1, Verify: true} }, "cpu"},
+		{"device", func() Options { return Options{Workers: 1, Devices: []accel.Device{newFrail("a", 1<<12, 1)}} }, "a"},
+	}
+	kinds := []Traits{{}, {Parallel: ForkJoin}, {Parallel: SPMD}}
+	modes := []iface.AccessMode{iface.W, iface.RW, iface.Commute, iface.Redux}
+	for _, m := range machines {
+		for _, k := range kinds {
+			for _, mode := range modes {
+				if k.Parallel != Single && m.on != "cpu" {
+					continue
+				}
+				o := m.o()
+				rt, j := start(t, o)
+				x := []int64{5, 6, 7}
+				h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(x), Reduce: datamgr.SumReduction()})
+				must(t, err)
+				var runs atomic.Int64
+				fn := func(c *TaskContext) error {
+					if c.Rank() > 0 {
+						_ = c.Barrier()
+						return nil
+					}
+					for i := range iface.Slice[int64](c.Buffer(0)) {
+						if p := &iface.Slice[int64](c.Buffer(0))[i]; mode == iface.W {
+							*p = 10
+						} else {
+							*p += 10
+						}
+					}
+					if runs.Add(1)%3 != 0 {
+						return errWire
+					}
+					return c.Barrier()
+				}
+				tr := k
+				tr.Retry = 2
+				c := &Codelet{Name: "again", CPU: []Impl{fn}, On: enginetest.On(Impl(fn)), Traits: &tr}
+				if k.Parallel != Single {
+					c.On = nil
+				}
+				const tasks = 4
+				for range tasks {
+					_, err := j.SubmitWith(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: mode}}}, TaskOptions{Kinds: []string{m.on}})
+					must(t, err)
+				}
+				a, err := j.Acquire(context.Background(), h, iface.R) // which combines contributions
+				must(t, err)
+				must(t, a.Release())
+				must(t, j.Unregister(h))
+				want := []int64{5 + 10*tasks, 6 + 10*tasks, 7 + 10*tasks}
+				if mode == iface.W {
+					want = []int64{10, 10, 10}
+				}
+				must(t, j.Wait(context.Background()))
+				s := j.Stats()
+				if !slices.Equal(x, want) || s.Retries != 2*tasks || s.Done != tasks || s.Failed != 0 {
+					t.Errorf("%s, %v, %v: %v, want %v; %d retries, %d done, %d failed", m.name, k.Parallel, mode, x, want, s.Retries, s.Done, s.Failed)
+				}
+				for _, d := range o.Devices {
+					must(t, errors.Join(j.Close(), rt.Close(), d.Close()))
+				}
+			}
+		}
+	}
+}
+
+// What a device does not carry out runs again there.
+func TestDeviceKernelsRunAgain(t *testing.T) {
+	d, err := sim.New(sim.Options{Name: "a", Capacity: 1 << 12, Units: 1})
+	must(t, err)
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
+	x := []int64{1, 2}
+	h := ints(t, rt, x)
+	must(t, j.Submit(&TaskSpec{Codelet: anywhere("inc", incs.CPU[0]), Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	d.FailKernel(sim.Next())
+	_, err = j.SubmitWith(&TaskSpec{Codelet: anywhere("inc", incs.CPU[0]), Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}, TaskOptions{Retry: 1})
+	must(t, err)
+	must(t, j.Wait(context.Background()))
+	must(t, j.Unregister(h))
+	if x[0] != 3 || x[1] != 4 || j.Stats().Retries != 1 {
+		t.Error(x, j.Stats().Retries)
+	}
+	must(t, errors.Join(j.Close(), rt.Close(), d.Close()))
+}
+
+// Sizes that a kernel set before it failed are those from before when it runs again, and values of
+// Go types and arrays are restored, too.
+func TestRestoredContent(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1})
+	v, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{0}, Capacity: []int{8}})
+	must(t, err)
+	type pair struct{ A, B []int64 }
+	arrays, err := NewArrays(rt, pair{[]int64{1}, []int64{2, 3}})
+	must(t, err)
+	words, err := NewValue(rt, map[string]int{"one": 1}, Interface[map[string]int]{Copy: func(dst, src *map[string]int) error { *dst = maps.Clone(*src); return nil }})
+	must(t, err)
+	runs := 0
+	c := &Codelet{Name: "grow", Traits: &Traits{Retry: 5}, CPU: []Impl{func(c *TaskContext) error {
+		runs++
+		n := c.Buffer(0).Dim[0]
+		if err := c.Resize(0, n+2); err != nil {
+			return err
+		}
+		s := iface.Slice[int64](c.Buffer(0))
+		s[n], s[n+1] = int64(n), int64(len(s))
+		iface.Slice[int64](c.Array(1, 1))[1]++
+		m := *(*map[string]int)(c.Buffer(2).Ptr)
+		m["one"]++
+		if runs%3 != 0 {
+			return errWire
+		}
+		return nil
+	}}}
+	set := kernel("set", func(c *TaskContext) error { return c.Resize(0, 0) })
+	must(t, j.Submit(&TaskSpec{Codelet: set, Operands: []Operand{{Handle: v, Mode: iface.W}}}))
+	for range 2 {
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: v, Mode: iface.RW}, {Handle: arrays.Handle, Mode: iface.RW}, {Handle: words.Handle, Mode: iface.RW}}}))
+	}
+	a, err := j.Acquire(context.Background(), v, iface.R)
+	must(t, err)
+	if got := iface.Slice[int64](a.Buffer()); !slices.Equal(got, []int64{0, 2, 2, 4}) {
+		t.Error(got)
+	}
+	must(t, a.Release())
+	p, err := arrays.Value(context.Background(), j)
+	must(t, err)
+	m, err := words.Value(context.Background(), j)
+	must(t, err)
+	if p.B[1] != 5 || m["one"] != 3 || runs != 6 {
+		t.Error(p, m, runs)
+	}
+}
+
+// What is no reason to run again, and the errors of kernels that fail each time.
+func TestNoMoreRuns(t *testing.T) {
+	ctx := context.Background()
+	cases := []struct {
+		name  string
+		retry int // of the task; the codelet has 2
+		fn    Impl
+		runs  int
+		text  string
+	}{
+		{"fails each time", 0, func(*TaskContext) error { return errWire }, 3, "the wire is cut (the last of 3 runs)"},
+		{"the task has its own number", 1, func(*TaskContext) error { return errWire }, 2, "the wire is cut (the last of 2 runs)"},
+		{"the task says never", -1, func(*TaskContext) error { return errWire }, 1, "the wire is cut"},
+		{"panics", 0, func(*TaskContext) error { panic("a mistake") }, 1, "panic: a mistake"},
+		{"ends its goroutine", 0, func(*TaskContext) error { runtime.Goexit(); return nil }, 1, "Goexit"},
+		{"cancels its job", 0, func(c *TaskContext) error { c.t.job.Cancel(errWire); return c.Context().Err() }, 1, "context canceled"},
+	}
+	for _, c := range cases {
+		for _, o := range []Options{{Workers: 2}, {Sequential: true}} {
+			if c.text == "Goexit" && o.Sequential { // it would be that of the test
+				continue
+			}
+			rt, j := start(t, o)
+			h := ints(t, rt, []int64{1})
+			runs := 0
+			k := &Codelet{Name: "again", Traits: &Traits{Retry: 2}, CPU: []Impl{func(x *TaskContext) error { runs++; return c.fn(x) }}}
+			task, err := j.SubmitWith(&TaskSpec{Codelet: k, Operands: []Operand{{Handle: h, Mode: iface.RW}}}, TaskOptions{Retry: c.retry})
+			must(t, err)
+			must(t, task.Wait(ctx))
+			err = task.Err()
+			if runs != c.runs || err == nil || !strings.Contains(err.Error(), c.text) || c.runs == 1 && strings.Contains(err.Error(), "runs)") {
+				t.Errorf("%s: %d runs, %v", c.name, runs, err)
+			}
+			if c.text == errWire.Error() && !errors.Is(err, errWire) {
+				t.Errorf("%s: %v is not the error of the kernel", c.name, err)
+			}
+			j.Failures()
+		}
+	}
+	rt, j := start(t, Options{Workers: 1})
+	v, err := NewValue(rt, map[string]int{})
+	must(t, err)
+	k := &Codelet{Name: "again", Traits: &Traits{Retry: 2}, CPU: []Impl{func(*TaskContext) error { return nil }}}
+	var wrong *ModeError
+	if err := j.Submit(&TaskSpec{Codelet: k, Operands: []Operand{{Handle: v.Handle, Mode: iface.RW}}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "Copy") {
+		t.Error(err)
+	}
 }

@@ -105,6 +105,9 @@ type TaskOptions struct {
 	// those with places 1 to n-1 have run, or will not, also those that are
 	// submitted later. So no place can be left out, and none taken twice. 0: none.
 	Place int64
+	// Retry is how often the kernel of the task may run again after it returned an error; 0: as
+	// the codelet says, below 0: never. See Traits.Retry.
+	Retry int
 	// Bundle is the group of tasks that the task belongs to, which policies that weigh costs
 	// place as one; nil: none. It is of use for tasks that share data.
 	Bundle *Bundle
@@ -145,6 +148,15 @@ type Traits struct {
 	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:
 	// all there are.
 	MaxWorkers int
+	// Retry is how often the kernel of a task may run again after it returned an error, for tasks that
+	// do not say otherwise; 0: never. It runs on the same worker, with its RW, COMMUTE and REDUX
+	// operands as they were before: a copy of them is made in main memory before the kernel starts,
+	// which no limit of memory counts. What fails for a while so leaves the result of a single run, and
+	// the error of the last run is a *RetryError in the *TaskError. A kernel does not run again that
+	// panicked or ended its goroutine, that has submitted tasks of a Subgraph, or that broke its access
+	// modes (Options.Verify), nor when the job was cancelled or the device lost. Values of Go types
+	// need Copy, or Pack and Unpack (Interface).
+	Retry int
 	// CanExecute says whether an implementation, a place in Codelet.CPU or in the
 	// entry of Codelet.On for the worker's Arch, can serve a task with such operands on such a worker; nil: all can. It runs
 	// inside the submission, and must give the same whenever it is asked.

@@ -256,6 +256,7 @@ type Job struct {
 	failed    atomic.Int64
 	dropped   atomic.Int64
 	internal  atomic.Int64                 // of ended: not tasks of the program
+	retries   atomic.Int64                 // counts kernels that ran again
 	halves    atomic.Int64                 // counts kernels that were over before their tasks could end
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
@@ -362,7 +363,8 @@ type worker struct {
 	unweighed  int64 // what they counted beyond one each, not yet added to it either
 	slow       bool  // the last task that was timed took long
 	scratch    []scratch
-	inBareCall bool // callBare runs, for the task of tc: it passes tc to the kernel
+	again      *datamgr.Snapshot // of the task whose kernel is called next and may run again; nil: it may not
+	inBareCall bool              // callBare runs, for the task of tc: it passes tc to the kernel
 	tally      tally
 	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
 	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests

@@ -16,6 +16,7 @@ import (
 // Stats are counts at one moment. Each is exact once nothing runs.
 type Stats struct {
 	Submitted, Done, Failed, Cancelled int64         // tasks that the program submitted
+	Retries                            int64         // how often kernels ran again after an error, see TaskOptions.Retry
 	Codelets                           []CodeletStat // by name; with JobOptions.Stats
 	Workers                            []WorkerStat  // with JobOptions.Stats
 	Running                            []string      // codelets that run now, by worker; with JobOptions.Stats
@@ -223,7 +224,7 @@ func (a *tally) add(k *tallied, worker int) {
 func (j *Job) Stats() Stats {
 	rt := j.rt
 	mem := rt.device.Memory()
-	s := Stats{Failed: j.failed.Load(), Cancelled: j.dropped.Load(), Bytes: mem.Allocated(), PeakBytes: mem.Peak()}
+	s := Stats{Failed: j.failed.Load(), Cancelled: j.dropped.Load(), Retries: j.retries.Load(), Bytes: mem.Allocated(), PeakBytes: mem.Peak()}
 	s.Done = max(0, j.ended.Load()-j.internal.Load()-s.Failed-s.Cancelled)
 	s.Nodes, s.Buses = rt.nodeStats(), rt.buses()
 	byName := map[string]*CodeletStat{}
@@ -283,6 +284,7 @@ func (rt *Runtime) Stats() Stats {
 		s.Done += t.Done
 		s.Failed += t.Failed
 		s.Cancelled += t.Cancelled
+		s.Retries += t.Retries
 	}
 	return s
 }

@@ -43,7 +43,10 @@ type Task struct {
 // taskOptions is what a special task has, from its submission to its end.
 type taskOptions struct {
 	TaskOptions
-	nowhere bool // no kernel
+	nowhere bool              // no kernel
+	retry   int               // how often the kernel may run again
+	runs    int               // of the kernel of the present round, if it may run again
+	kept    *datamgr.Snapshot // for that
 
 	can      []*sched.Set // by implementation: workers that can execute it; nil: all
 	sequence *sequence    // of the place
@@ -86,6 +89,14 @@ func (t *task) special() *taskOptions {
 		return t.x.public.opts
 	}
 	return nil
+}
+
+// runs returns how often the kernel of t has run, if it may run again; else 0.
+func (t *task) runs() int {
+	if sp := t.special(); sp != nil {
+		return sp.runs
+	}
+	return 0
 }
 
 // wasPrepared reports whether NewTask made the task, so that others may wait for it

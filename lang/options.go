@@ -77,6 +77,17 @@ func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 // data. All print and save the same, so one of them should show it. A session, and a plan, have one rank.
 func Ranks(c cluster.Comm) Option { return func(o *runConfig) { o.Config.Ranks = c } }
 
+// WithCheckpoints lets the script write checkpoints: folder returns the folder of the operating system that the name in
+// a `checkpoint` statement stands for, which is made if need be, or an error. Without it they are an error, as nothing is
+// reachable unless configured.
+func WithCheckpoints(folder func(name string) (dir string, err error)) Option {
+	return func(c *runConfig) { c.Checkpoints = folder }
+}
+
+// Resume makes the run go on from a checkpoint that the same script has written, with the same params and data: see
+// engine.OpenCheckpoint. What the script did up to there is not done again. Of Run and Start; a nil c starts from the beginning.
+func Resume(c *engine.Checkpoint) Option { return func(o *runConfig) { o.Config.Resume = c } }
+
 // Deterministic fixes the order of COMMUTE uses and the tree in which REDUX
 // contributions are combined: the run gives the same bits for every number of
 // workers and every policy. See engine.JobOptions.Deterministic.

@@ -36,6 +36,10 @@ next:
 		for _, entry := range table {
 			if entry.Name == o.Name.Name {
 				c.optionValue(o, entry)
+				if _, known := literal(o.Value); on == "codelet" && entry.Name == "retry" && !known && o.Value.Type() == types.TInt {
+					d := c.err("E0705", o.Value, "`retry` of a codelet is a number that is written out")
+					d.Help = append(d.Help, "write the number here, or give the option to `insert`")
+				}
 				continue next
 			}
 		}
@@ -83,6 +87,10 @@ func (c *checker) optionValue(o *syntax.Option, entry vocab.Option) {
 	plain := map[vocab.OptionType]*types.Type{vocab.IntOption: types.TInt, vocab.FloatOption: types.TFloat, vocab.BoolOption: types.TBool, vocab.StringOption: types.TString}
 	if t := plain[entry.Type]; t != nil {
 		c.want(o.Value, t, what)
+		if v, ok := literal(o.Value); ok && v < 0 && entry.Name == "retry" {
+			d := c.err("E0705", o.Value, fmt.Sprintf("`retry` is %d; it must not be negative", v))
+			d.Help = append(d.Help, "write how often the kernel may run again after it failed; 0 is never")
+		}
 		return
 	}
 	if entry.Type == vocab.LayoutsOption {

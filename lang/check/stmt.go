@@ -54,6 +54,8 @@ func (c *checker) stmt(s syntax.Stmt) {
 			}
 			c.data(x, "`wait`", dataAll|dataTasks)
 		}
+	case *syntax.Checkpoint:
+		c.want(s.Dir, types.TString, "the folder of `checkpoint`")
 	case *syntax.Prefetch:
 		for _, x := range s.Of {
 			c.data(x, "`prefetch`", dataAll)

@@ -3,7 +3,9 @@ package interp
 // acquire and release: registered data in the hands of the script.
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -47,6 +49,7 @@ func (a *Array) drop() error {
 	if a.acc == nil { // of a plan: the data has ended
 		return nil
 	}
+	a.h.m.holding--
 	return a.acc.Release()
 }
 
@@ -250,6 +253,7 @@ func (m *Machine) take(h *Handle, mode iface.AccessMode, at position) *Array {
 		}
 		m.raiseEngine(err, at, h)
 	}
+	m.holding++
 	if a.acc = acc; a.size == 0 {
 		a.buf = *acc.Buffer()
 		a.size = a.buf.Elem.Size()
@@ -269,7 +273,16 @@ func (m *Machine) hold(h *Handle, mode iface.AccessMode, at position) *engine.Ac
 func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at position) (*engine.Access, error) {
 	m.alive(h, at)
 	m.record.uses(h)
-	return m.acquireData(h, mode, engine.AcquireOptions{Site: m.siteFor(at)})
+	if m.checkpoints != nil {
+		if err := m.checkpoints.beforeHold(m, h, mode, at); err != nil {
+			return nil, err
+		}
+	}
+	acc, err := m.acquireData(h, mode, engine.AcquireOptions{Site: m.siteFor(at)})
+	if err == nil && m.checkpoints != nil {
+		m.checkpoints.afterHold(m, h, mode, acc, at)
+	}
+	return acc, err
 }
 
 // holdOrder acquires h in mode R without its elements, which Rows gives.
@@ -341,4 +354,105 @@ func (c *compiler) release(s *syntax.Release) stmt {
 		}
 		return next
 	}
+}
+
+// Content of data that the script acquires: on the way to a checkpoint it is put into the data first.
+
+// keepsContent reports whether the content of h, acquired in a mode, is in the log. What never changes is not.
+func (c *checkpoints) keepsContent(h *Handle, mode iface.AccessMode) bool {
+	structure := h.memberName() != "" && !h.sparse.Format.Fields && h != h.sparse.values()
+	return c.unlogged == 0 && !structure && !h.h.ReadOnly() && h.h.Desc().Kind != iface.Void && (mode.Reads() || h.h.Resizable())
+}
+
+// contentOf is the record of a buffer: the sizes of the whole data, if tasks decide them, its own, and, if it is read, elements.
+func contentOf(h *Handle, mode iface.AccessMode, b *iface.Buffer) (out []byte) {
+	if h.h.Resizable() {
+		whole := h.root.h.Content()
+		out = appendDims(out, &whole)
+	}
+	out = appendDims(out, &b.Desc)
+	if mode.Reads() {
+		eachElem(b, func(_ int, p unsafe.Pointer) {
+			out = append(out, unsafe.Slice((*byte)(p), b.Elem.Size())...)
+		})
+	}
+	return out
+}
+
+func appendDims(out []byte, d *iface.Desc) []byte {
+	for k := range int(d.Rank) {
+		out = binary.AppendUvarint(out, uint64(d.Dim[k]))
+	}
+	return out
+}
+
+// takeDims reads sizes that appendDims wrote.
+func takeDims(b []byte, rank int) (dims []int, rest []byte, ok bool) {
+	for range rank {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > 1<<48 {
+			return nil, nil, false
+		}
+		dims, b = append(dims, int(n)), b[k:]
+	}
+	return dims, b, true
+}
+
+// afterHold keeps the content of h, which the script has acquired.
+func (c *checkpoints) afterHold(m *Machine, h *Handle, mode iface.AccessMode, a *engine.Access, at position) {
+	if c.from != nil || !c.keepsContent(h, mode) {
+		return
+	}
+	if raised := m.catch(func() { m.keepRecord(at, recordContent, contentOf(h, mode, a.Buffer())) }); raised != nil {
+		_ = a.Release() // the limit of memory is what is reported
+		panic(raised)
+	}
+}
+
+// beforeHold gives h, which the script is about to acquire, the content that it had.
+func (c *checkpoints) beforeHold(m *Machine, h *Handle, mode iface.AccessMode, at position) error {
+	if c.from == nil || !c.keepsContent(h, mode) {
+		return nil
+	}
+	b := m.recorded(at, recordContent)
+	ok := true
+	site := engine.AcquireOptions{Site: m.siteFor(at)}
+	if h.h.Resizable() {
+		var dims []int
+		whole := h.root.h.Desc()
+		if dims, b, ok = takeDims(b, int(whole.Rank)); !ok {
+			m.misfit(at, "its log is damaged")
+		}
+		a, err := m.acquireData(h.root, iface.W, site)
+		if err != nil {
+			return err
+		}
+		err = a.Resize(dims...)
+		if e := a.Release(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	desc := h.h.Desc()
+	dims, b, ok := takeDims(b, int(desc.Rank))
+	if !ok {
+		m.misfit(at, "its log is damaged")
+	}
+	if !mode.Reads() {
+		return nil
+	}
+	a, err := m.acquireData(h, iface.W, site)
+	if err != nil {
+		return err
+	}
+	to := a.Buffer()
+	size := int(to.Elem.Size())
+	if !slices.Equal(dims, to.Shape()) || len(b) != to.Len()*size {
+		_ = a.Release() // the run ends
+		m.misfit(at, "`%s` has the sizes %v, and had %v", h.Name(), to.Shape(), dims)
+	}
+	eachElem(to, func(k int, p unsafe.Pointer) { copy(unsafe.Slice((*byte)(p), size), b[k*size:]) })
+	return a.Release()
 }

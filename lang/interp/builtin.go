@@ -311,7 +311,8 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		}
 	case "nodes":
 		return func(f *frame) any {
-			all := f.m.nodes()
+			var all []Node
+			f.m.loggedJSON(at, recordNodes, &all, func() { all = f.m.nodes() })
 			f.m.allocList(int64(len(all)), rRef, at)
 			f.m.alloc(valueBytes*int64(len(all)), at)
 			l := newList(rRef, len(all))
@@ -325,7 +326,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		return func(f *frame) any {
 			var all []int
 			if kind, ok := k(f).(DeviceKind); ok {
-				all = f.m.ofKind(kind)
+				f.m.loggedJSON(at, recordWorkers, &all, func() { all = f.m.ofKind(kind) })
 			}
 			f.m.allocList(int64(len(all)), rRef, at)
 			f.m.alloc(valueBytes*int64(len(all)), at)
@@ -397,6 +398,9 @@ func (m *Machine) print(f *frame, args []func(f *frame) string, at position) {
 	}
 	if size > m.may.output-m.used.output {
 		m.exceeded("output", at)
+	}
+	if m.replays() {
+		return
 	}
 	m.fits(size, at)
 	line := make([]byte, 0, size)

@@ -293,6 +293,14 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at position) any {
 		fn = late
 	}
 	m.poll(at)
+	if m.checkpoints != nil {
+		return m.loggedCall(fn, args, at)
+	}
+	return m.callHostNow(fn, args, at)
+}
+
+// callHostNow is callHost for a function that is called.
+func (m *Machine) callHostNow(fn *HostFunc, args []any, at position) any {
 	var out any
 	err := protect(func() (err error) { out, err = fn.Fn(m.ctx, args); return err })
 	if err != nil {
@@ -403,4 +411,31 @@ func (f *frame) result() any {
 		return nil
 	}
 	return f.m.toHost(v, position{})
+}
+
+// loggedCall calls a host function. Of results that are not numbers, bools, strings and lists of these nothing is kept: the
+// function is called again.
+func (m *Machine) loggedCall(fn *HostFunc, args []any, at position) any {
+	c := m.checkpoints
+	if c.from == nil {
+		v := m.callHostNow(fn, args, at)
+		b, ok := appendValue(nil, v)
+		if !ok {
+			b = nil
+		}
+		if c.unlogged == 0 {
+			m.keepRecord(at, recordCall, b)
+		}
+		return v
+	}
+	b := m.recorded(at, recordCall)
+	if len(b) == 0 {
+		return m.callHostNow(fn, args, at)
+	}
+	v, rest, ok := readValue(b)
+	if !ok || len(rest) > 0 {
+		m.misfit(at, "its log is damaged")
+	}
+	m.allocValue(v, at)
+	return v
 }

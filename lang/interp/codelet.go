@@ -99,6 +99,11 @@ func (p *Program) kernelLocked(o *types.Object, targs map[byte]iface.Elem) (*eng
 				layouts = opt
 			case "flops":
 				k.Flops = flopsRule(o.Sig.Flat(), opt.Value)
+			case "retry":
+				if v, err := literal(opt.Value); err == nil {
+					n, _ := v.(int64)
+					k.Traits = &engine.Traits{Retry: max(0, clampInt(n))}
+				}
 			case "color":
 				if v, err := literal(opt.Value); err == nil {
 					n, _ := v.(int64)

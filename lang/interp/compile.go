@@ -226,6 +226,8 @@ func (c *compiler) plainStmt(s syntax.Stmt) stmt {
 		return c.release(s)
 	case *syntax.Wait:
 		return c.wait(s)
+	case *syntax.Checkpoint:
+		return c.checkpoint(s)
 	case *syntax.Prefetch:
 		return c.prefetch(s)
 	case *syntax.Hint:

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -565,6 +567,9 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 
 // own gives a datum to the innermost open block.
 func (m *Machine) own(h *Handle) {
+	if m.checkpoints != nil {
+		m.registers.add(h)
+	}
 	h.owner = int32(len(m.owned))
 	m.owned = append(m.owned, owned{h: h})
 }
@@ -882,4 +887,39 @@ func fieldNames(t *types.Type) (names []string) {
 		names = append(names, a.Name)
 	}
 	return names
+}
+
+// numbered is data with the number of its register.
+type numbered struct {
+	n int
+	h *Handle
+}
+
+// registers are the whole data of a run that may be alive, for checkpoints.
+type registers struct {
+	data  []numbered // in the order of their registers
+	made  int        // registers so far
+	prune int        // when data has this length, what is dead is taken out
+}
+
+// add notes that h was registered.
+func (c *registers) add(h *Handle) {
+	c.made++
+	c.data = append(c.data, numbered{c.made, h})
+	if len(c.data) >= max(c.prune, 64) {
+		c.data = slices.DeleteFunc(c.data, func(x numbered) bool { return !x.h.h.Alive() })
+		c.prune = 2 * len(c.data)
+	}
+}
+
+// live lists the data that there is, with names by the order of registers.
+func (c *registers) live() (all []engine.NamedData) {
+	for _, x := range c.data {
+		for k, d := range x.h.data() {
+			if d.h.Alive() {
+				all = append(all, engine.NamedData{Name: strconv.Itoa(x.n) + "." + strconv.Itoa(k) + " " + d.h.Name(), Handle: d.h})
+			}
+		}
+	}
+	return all
 }

@@ -142,6 +142,10 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	s = m.fileName(s, at, "load")
 	m.poll(at)
 	m.refuse(s, spec.Kind, spec.Elem, false, at)
+	if m.replays() && !spec.ReadOnly { // the checkpoint has the value
+		m.loggedJSON(at, recordLoad, &spec.Dims, nil)
+		return nil
+	}
 	want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
 	if len(spec.Dims) > 0 {
 		want.Dims = spec.Dims
@@ -179,6 +183,9 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	}
 	m.input = in
 	spec.Dims = in.Dims
+	if !spec.ReadOnly {
+		m.loggedJSON(at, recordLoad, &spec.Dims, func() {})
+	}
 	spec.InParts = in.InRows()
 	spec.Source = func() accel.Source {
 		if src := in.Source(); src != nil {
@@ -255,19 +262,15 @@ func sizesFit(name string, want *format.Want, dims []int) error {
 	return &format.Error{File: name, Want: want.String(), Got: "sizes " + text}
 }
 
-// catch returns what fn raises, so that it can pass through code of others.
-func (m *Machine) catch(fn func()) (r *raised) {
-	defer func() {
-		if x, ok := recover().(*raised); ok {
-			r = x
-		}
-	}()
-	fn()
-	return nil
-}
-
 // save writes the data of a handle or array: on several ranks, rank 0 does, and all wait for that.
 func (m *Machine) save(v any, name string, at, nameAt position) {
+	if m.replays() {
+		return
+	}
+	if m.checkpoints != nil { // what is saved is not read by the script
+		m.checkpoints.unlogged++
+		defer func() { m.checkpoints.unlogged-- }()
+	}
 	if m.ranks == nil {
 		m.saveHere(v, name, at, nameAt)
 		return
@@ -449,6 +452,9 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 // show as "?".
 func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
+	if m.checkpoints != nil && m.checkpoints.unlogged == 0 {
+		return m.loggedText(h, at)
+	}
 	if h.isSparse() && h.sparse.Format.Fields {
 		return m.structsText(h, at)
 	}
@@ -818,4 +824,18 @@ func (m *Machine) structsText(h *Handle, at position) string {
 		out.WriteString("}")
 	}, func() { out.WriteString("\n  " + elision) })
 	return out.String()
+}
+
+// loggedText is handleText. What is printed has no effect on the script, so it is left out of the log.
+func (m *Machine) loggedText(h *Handle, at position) string {
+	c := m.checkpoints
+	if !m.showing {
+		return string(m.logged(at, recordText, func() []byte { return []byte(m.handleText(h, at)) }))
+	}
+	if c.from != nil {
+		return ""
+	}
+	c.unlogged++
+	defer func() { c.unlogged-- }()
+	return m.handleText(h, at)
 }

@@ -4,6 +4,7 @@ package interp
 // run time the task description of the site is filled in again and handed to the engine.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/check/redux"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -24,9 +26,8 @@ type siteState struct {
 	handles []*Handle
 	workers []int
 	nodes   []int // of operands that have one
-	order   int64
-	bundle  *engine.Bundle
-	on      int // 1 + the rank that runs it; 0: the ranks decide
+	on      int   // 1 + the rank that runs it; 0: the ranks decide
+	options engine.TaskOptions
 }
 
 // state returns the description of site s to fill in.
@@ -65,6 +66,9 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	if m.plan != nil {
 		m.plan.pay(m, s.at)
 	}
+	if m.replays() {
+		return m.skipInsert(f, s)
+	}
 	st, sync := m.describe(f, s)
 	spec := &st.spec
 	m.inserted++
@@ -83,8 +87,8 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 			if ticket, err = m.submitOnRank(s, st, keep); ticket != nil {
 				t = ticket.Local()
 			}
-		case s.opts.order != nil || st.bundle != nil:
-			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order, Bundle: st.bundle})
+		case s.opts.uncommon():
+			t, err = m.job.SubmitWith(spec, st.options)
 		case keep:
 			t, err = m.job.SubmitTask(spec)
 		default:
@@ -117,13 +121,13 @@ func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluste
 	if t.Unordered || slices.ContainsFunc(t.Operands, func(op engine.Operand) bool { return op.Unordered }) {
 		m.oneRankOnly("a use of data without order", "leave `unordered` and `sequential = false` out", s.at)
 	}
-	if !keep && st.bundle == nil && s.opts.order == nil {
+	if !keep && !s.opts.uncommon() {
 		return nil, m.ranks.Submit(t)
 	}
 	if s.opts.order != nil {
 		m.oneRankOnly("a place in the sequence of a worker", "leave `order` out", s.opts.at["order"])
 	}
-	return m.ranks.SubmitTask(t, engine.TaskOptions{Bundle: st.bundle})
+	return m.ranks.SubmitTask(t, st.options)
 }
 
 // submitted takes down what a statement of a session has inserted.
@@ -136,7 +140,7 @@ func (m *Machine) submitted(s *insertSite, st *siteState) {
 		m.ordered = map[int][]int64{}
 	}
 	w := st.spec.Workers[0]
-	m.ordered[w] = append(m.ordered[w], st.order)
+	m.ordered[w] = append(m.ordered[w], st.options.Place)
 }
 
 // describe fills in the description of a task of the site. It reports whether the
@@ -412,12 +416,15 @@ type scalarCode struct {
 type insertOptions struct {
 	any                               bool
 	priority, color, order, bundle    intFn
-	rank                              intFn
+	rank, retry                       intFn
 	flops                             floatFn
 	name, where, worker, after, loose refFn
 	sync, sequential                  boolFn
 	at                                map[string]position
 }
+
+// uncommon reports whether some are in engine.TaskOptions.
+func (o *insertOptions) uncommon() bool { return o.order != nil || o.bundle != nil || o.retry != nil }
 
 // insertSite compiles an insert.
 func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
@@ -530,8 +537,14 @@ func (s *insertSite) addSparse(op operandCode, t *types.Type) {
 func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 	if k, ok := s.callee.Node.(*syntax.Codelet); ok && k.With != nil {
 		for _, o := range k.With.Options {
-			if o.Name.Name == "where" {
+			switch o.Name.Name {
+			case "where":
 				s.kinds = kindsIn(o.Value)
+			case "retry":
+				if v, err := literal(o.Value); err == nil && k.Body == nil { // else it is a trait of the codelet
+					n, _ := v.(int64)
+					s.opts.any, s.opts.retry = true, func(*frame) int64 { return n }
+				}
 			}
 		}
 	}
@@ -556,6 +569,8 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			s.opts.bundle = c.int(o.Value)
 		case "order":
 			s.opts.order = c.int(o.Value)
+		case "retry":
+			s.opts.retry = c.int(o.Value)
 		case "flops":
 			s.opts.flops = c.float(o.Value)
 		case "name":
@@ -845,11 +860,23 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		}
 	}
 	if o.order != nil {
-		st.order = o.order(f)
-		m.checkPlace(spec, st.order, s)
+		st.options.Place = o.order(f)
+		m.checkPlace(spec, st.options.Place, s)
+		if m.checkpoints != nil {
+			st.options.Place = m.checkpoints.place(spec.Workers[0], st.options.Place)
+		}
 	}
 	if o.bundle != nil {
-		st.bundle = m.bundle(o.bundle(f), s.at)
+		st.options.Bundle = m.bundle(o.bundle(f), s.at)
+	}
+	if o.retry != nil {
+		n := o.retry(f)
+		if n < 0 {
+			m.failHelp("E0705", o.at["retry"], "", "write how often the kernel may run again after it failed; 0 is never", "`retry` is %d; it must not be negative", n)
+		}
+		if st.options.Retry = clampInt(n); n == 0 {
+			st.options.Retry = -1
+		}
 	}
 	if o.loose != nil {
 		for k := range spec.Operands {
@@ -910,4 +937,23 @@ func hasKind(v any, kind DeviceKind) bool {
 		}
 	}
 	return false
+}
+
+// skipInsert evaluates an insert, whose arguments may have effects, without its task.
+func (m *Machine) skipInsert(f *frame, s *insertSite) any {
+	c := m.checkpoints
+	st := m.state(s)
+	raised := m.catch(func() { st, _ = m.describe(f, s) })
+	if raised != nil {
+		var d *diag.Diagnostic
+		if !errors.As(raised.err, &d) || d.Code != "E0802" && d.Code != "E0803" { // workers that this machine lacks
+			panic(raised)
+		}
+	}
+	c.skips++
+	if s.opts.order != nil && raised == nil {
+		w := st.spec.Workers[0]
+		c.places[w] = max(c.places[w], st.options.Place)
+	}
+	return &Task{codelet: s.codelet.Name, site: s, id: c.skips}
 }

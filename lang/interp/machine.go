@@ -3,7 +3,10 @@ package interp
 // The machine: one run of a program, its frames, and the entry points.
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +43,10 @@ type Config struct {
 	// Digits is the number of significant digits of a float that print shows; digits
 	// before the point are always shown. 0: as many as read back the same.
 	Digits int
+	// Checkpoints returns the folder of the system that a checkpoint names; nil: there are none.
+	Checkpoints func(name string) (dir string, err error)
+	// Resume is where the run goes on; nil: it starts from the beginning.
+	Resume *engine.Checkpoint
 	// OnView is called with each view and the names of its parts; it may be nil.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
 	// OnEvent is called with the events of the run; it may be nil.
@@ -114,15 +121,18 @@ type Machine struct {
 	// ranInserted is how many tasks those inserted.
 	ranInserted int
 
-	pending []*engine.TaskError // failures not raised yet
-	told    int64               // the last task, in the order of insertion, when a failure was last reported
-	causes  []error             // why calls were cancelled, as reported
-	watch   func() error        // stops the watch on the context given to Start
-	runCtx  context.Context     // that context; nil once the watch is over
-	started context.CancelFunc
-	entered int // nesting of entry points
-	closed  bool
-	err     error // what Close returned
+	checkpoints *checkpoints        // nil: the script writes none, or they are over
+	registers   registers           // while there are checkpoints
+	holding     int                 // arrays that the script has acquired
+	pending     []*engine.TaskError // failures not raised yet
+	told        int64               // the last task, in the order of insertion, when a failure was last reported
+	causes      []error             // why calls were cancelled, as reported
+	watch       func() error        // stops the watch on the context given to Start
+	runCtx      context.Context     // that context; nil once the watch is over
+	started     context.CancelFunc
+	entered     int // nesting of entry points
+	closed      bool
+	err         error // what Close returned
 }
 
 // frame holds the slots of one top level or one call. A slot is used either in n
@@ -294,6 +304,11 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	run, cancel := m.limits.Bound(ctx)
 	m.started, m.runCtx = cancel, run
 	m.watch = m.job.CancelWhen(run)
+	if err := m.beginCheckpoints(); err != nil {
+		m.events.problem(err)
+		m.Close()
+		return nil, err
+	}
 	returned := false
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
@@ -309,6 +324,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 		for k, u := range p.units {
 			m.runUnit(m.units[k], u, u.unit != p.main)
 		}
+		m.endCheckpoints()
 	})
 	returned = true
 	if err != nil {
@@ -510,4 +526,32 @@ func (m *Machine) Close() error {
 	m.disclaim()
 	m.events.close()
 	return m.err
+}
+
+// catch returns what fn raises, so that it can pass through code of others.
+func (m *Machine) catch(fn func()) (r *raised) {
+	defer func() {
+		if x, ok := recover().(*raised); ok {
+			r = x
+		}
+	}()
+	fn()
+	return nil
+}
+
+// fingerprint is a hash of what decides what the script does, besides what it reads.
+func (m *Machine) fingerprint() string {
+	h := sha256.New()
+	for _, u := range m.prog.units {
+		fmt.Fprintf(h, "%d\n%s", len(u.unit.File.Source.Text), u.unit.File.Source.Text)
+	}
+	params := slices.Clone(m.cfg.Params)
+	slices.SortStableFunc(params, func(a, b NamedValue) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	for _, p := range params {
+		fmt.Fprintf(h, "param %q = %v\n", p.Name, p.Value)
+	}
+	for _, b := range m.cfg.Bindings {
+		fmt.Fprintf(h, "data %q %v %v %v %q\n", b.Name, b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

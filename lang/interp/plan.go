@@ -676,7 +676,7 @@ var plainBuiltins = []string{"abs", "ceil", "close", "cos", "erf", "exp", "float
 	"pow", "range", "round", "sin", "sqrt", "tan", "tanh"}
 
 // plainOptions of an insert have no say in whether it is right.
-var plainOptions = []string{"bundle", "color", "flops", "name", "priority", "rank", "where"}
+var plainOptions = []string{"bundle", "color", "flops", "name", "priority", "rank", "retry", "where"}
 
 // repeatable reports whether a function gives nothing back, and does nothing but insert
 // tasks, also by way of functions that are so: all that a second call with the same
@@ -745,7 +745,7 @@ const viewBytes = 32
 // bounded by steps. The steps of value() are counted where it reads.
 func costOf(s syntax.Stmt) int64 {
 	switch s := s.(type) {
-	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
+	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Checkpoint, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
 		return dataCost
 	case *syntax.Partition, *syntax.Unpartition:
 		return viewCost

@@ -18,16 +18,17 @@ import (
 // Program is compiled code. It is immutable and safe for concurrent use, except
 // that the program of a session grows between its entries.
 type Program struct {
-	units  []*unitCode              // imported first, main last
-	main   *check.Unit              // the last entry in a session; nil before the first
-	names  map[string]*types.Object // top-level names of the main unit
-	funcs  map[*types.Object]*funcCode
-	index  map[*check.Unit]int // place of a unit's frame
-	all    []*check.Unit       // of a session: entries and what they import, as they came
-	nsites int
-	hosts  map[string]*HostFunc // host functions that the code calls
-	open   bool                 // of a session
-	plan   bool                 // for runs without kernels, whose values may be unknown
+	units       []*unitCode              // imported first, main last
+	main        *check.Unit              // the last entry in a session; nil before the first
+	names       map[string]*types.Object // top-level names of the main unit
+	funcs       map[*types.Object]*funcCode
+	index       map[*check.Unit]int // place of a unit's frame
+	all         []*check.Unit       // of a session: entries and what they import, as they came
+	nsites      int
+	hosts       map[string]*HostFunc // host functions that the code calls
+	open        bool                 // of a session
+	checkpoints bool                 // some statement writes them
+	plan        bool                 // for runs without kernels, whose values may be unknown
 
 	kernels kernel.Options // how bodies of codelets run
 

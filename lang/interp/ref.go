@@ -673,8 +673,12 @@ func (m *Machine) sizes(h *Handle, name string, at position) iface.Desc {
 		}
 		return h.h.Content()
 	}
-	m.waitFor(h, at)
-	return h.h.Content()
+	d := h.h.Content()
+	m.loggedJSON(at, recordSizes, &d.Dim, func() {
+		m.waitFor(h, at)
+		d = h.h.Content()
+	})
+	return d
 }
 
 // field reads a field of a handle or array.

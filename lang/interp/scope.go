@@ -262,6 +262,8 @@ func exprsOf(s syntax.Stmt) []syntax.Expr {
 		}
 	case *syntax.Wait:
 		add(s.Of...)
+	case *syntax.Checkpoint:
+		add(s.Dir)
 	case *syntax.Prefetch:
 		add(s.Of...)
 		add(s.To)

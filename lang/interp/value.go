@@ -72,12 +72,16 @@ type Task struct {
 	ticket  *cluster.Ticket // on several ranks
 	codelet string
 	site    *insertSite
+	id      int64 // of a task that a run left out which goes on from a checkpoint
 }
 
 // String writes t as in the language.
 func (t *Task) String() string {
 	if t.ticket != nil {
 		return fmt.Sprintf("task %d %s", t.ticket.ID(), t.codelet)
+	}
+	if t.id > 0 {
+		return fmt.Sprintf("task %d %s", t.id, t.codelet)
 	}
 	k := t.t
 	if k == nil {

@@ -5,7 +5,9 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/syntax"
@@ -121,6 +123,9 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 	return func(f *frame) ctl {
 		m := f.m
 		nodes := m.nodesIn(to(f))
+		if m.replays() {
+			return next
+		}
 		var o engine.PrefetchOptions
 		o.Idle = idle != nil && idle(f)
 		if urgent != nil && urgent(f) {
@@ -210,4 +215,104 @@ func (m *Machine) coordinates(h *Handle, l *List, at position) {
 		}
 	}
 	h.h.SetCoordinates(to...)
+}
+
+// Checkpoints: see checkpoint.go.
+
+// checkpoint compiles checkpoint "dir".
+func (c *compiler) checkpoint(s *syntax.Checkpoint) stmt {
+	c.prog.checkpoints = true
+	dir, at, dirAt := c.ref(s.Dir), c.positionOf(s), c.positionOf(s.Dir)
+	return func(f *frame) ctl {
+		name, _ := dir(f).(string)
+		f.m.checkpoint(name, at, dirAt)
+		return next
+	}
+}
+
+func (m *Machine) checkpoint(name string, at, dirAt position) {
+	if m.plan != nil {
+		m.waitAll(at)
+		return
+	}
+	c := m.checkpoints
+	switch {
+	case m.ranks != nil:
+		m.oneRankOnly("a checkpoint", "leave it out, or run on one rank", at)
+	case c == nil:
+		m.failHelp("E0705", at, "", "write it where the script runs from its start to its end: neither at the prompt, nor in functions that a Go program calls",
+			"there is no checkpoint here: the position of the script is not known")
+	case m.cfg.Checkpoints == nil:
+		m.failHelp("R0107", at, "", "the embedding program decides: lang.WithCheckpoints", "checkpoint needs files, and the host allows none")
+	case name == "":
+		m.failHelp("R0107", dirAt, "", "name a folder, which is made if need be", "the name of the folder is empty")
+	case c.name != "" && c.name != name:
+		m.failHelp("E0705", dirAt, fmt.Sprintf("the checkpoints before are in `%s`", c.name), "write all checkpoints of a script to one folder; it keeps the two newest", "a script has one folder of checkpoints")
+	case m.holding > 0:
+		m.failHelp("E0405", at, "", "release what is acquired before", "this waits for itself: a checkpoint needs all data, and the script holds some")
+	}
+	m.poll(at)
+	c.passed++
+	c.name = name
+	if c.from != nil {
+		if c.passed == c.target {
+			m.goOn(at)
+		}
+		return
+	}
+	m.waitAll(at)
+	dir, err := m.cfg.Checkpoints(name)
+	if err == nil {
+		var state []byte
+		if state, err = c.state(); err == nil {
+			err = m.job.Checkpoint(m.ctx, dir, m.registers.live(), state)
+		}
+	}
+	if err != nil {
+		m.checkpointFailed(err, name, at)
+	}
+}
+
+// checkpointFailed raises why a checkpoint could not be written.
+func (m *Machine) checkpointFailed(err error, name string, at position) {
+	var pe *fs.PathError
+	if !errors.As(err, &pe) {
+		var gone *engine.FailedDataError
+		if errors.As(err, &gone) || m.ctx.Err() != nil || errors.Is(err, engine.ErrClosed) {
+			m.raiseEngine(err, at, nil)
+		}
+	}
+	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, firstLine(err.Error())))
+	if pe != nil {
+		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
+	}
+	d.Help = []string{"name a folder that this program may make and write, with room for all data twice; the checkpoint before is still there"}
+	d.Cause = err
+	m.raise(d)
+}
+
+// goOn gives all data the values of the checkpoint. The run is normal from here on.
+func (m *Machine) goOn(at position) {
+	c := m.checkpoints
+	if len(c.rest) > 0 {
+		m.misfit(at, "line %d comes before all that its log has was read", at.span().Start.Line)
+	}
+	live := m.registers.live()
+	var names []string
+	for _, d := range live {
+		names = append(names, d.Name)
+	}
+	if was := c.from.Names(); !slices.Equal(names, was) {
+		m.misfit(at, "there are %d data, and were %d", len(names), len(was))
+	}
+	m.waitAll(at)
+	for _, d := range live {
+		if err := c.from.Restore(m.ctx, m.job, d.Name, d.Handle); err != nil {
+			if m.ctx.Err() != nil {
+				m.raiseEngine(err, at, nil)
+			}
+			m.misfit(at, "%s", firstLine(err.Error()))
+		}
+	}
+	c.from, c.rest = nil, nil
 }

@@ -111,6 +111,11 @@ func (m *Machine) raiseLost(list []*Handle, at position) {
 
 // busy reports whether waitFor would wait. In a plan that is unknown.
 func (m *Machine) busy(v any, at position) bool {
+	return m.logged(at, recordBusy, func() []byte { return []byte{byte(b2i(m.isBusy(v, at)))} })[0] != 0
+}
+
+// isBusy is busy as it is now.
+func (m *Machine) isBusy(v any, at position) bool {
 	m.poll(at)
 	if m.plan != nil {
 		m.unknown = true
@@ -127,7 +132,7 @@ func (m *Machine) busy(v any, at position) bool {
 		busy := false
 		leaves(v, func(x any) {
 			m.spend(at)
-			busy = busy || m.busy(x, at)
+			busy = busy || m.isBusy(x, at)
 		})
 		return busy
 	}

@@ -185,6 +185,11 @@ type (
 		stmtNode
 		Of []Expr // empty: everything
 	}
+	// Checkpoint writes all data to a folder, from which a later run goes on.
+	Checkpoint struct {
+		stmtNode
+		Dir Expr
+	}
 	Prefetch struct {
 		stmtNode
 		Of   []Expr

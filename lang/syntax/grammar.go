@@ -34,6 +34,7 @@ type statement struct {
 	Acquire     *acquireStmt     `parser:"| @@"`
 	Release     *releaseStmt     `parser:"| @@"`
 	Wait        *waitStmt        `parser:"| @@"`
+	Checkpoint  *checkpointStmt  `parser:"| @@"`
 	Prefetch    *prefetchStmt    `parser:"| @@"`
 	Hint        *hintStmt        `parser:"| @@"`
 	Verb        *verbStmt        `parser:"| @@"`
@@ -164,6 +165,10 @@ type acquireItem struct {
 type releaseStmt struct {
 	Names tokens `parser:"'release' @( Ident { ',' Ident } )"`
 	To    tokens `parser:"[ 'to' @( 'R' | 'W' | 'RW' | 'COMMUTE' | 'REDUX' | 'SCRATCH' ) ]"`
+}
+
+type checkpointStmt struct {
+	Dir Expr `parser:"'checkpoint' @@"`
 }
 
 type waitStmt struct {

@@ -291,6 +291,14 @@ func (p *parser) waitStmt(w where) Stmt {
 	return &Wait{Of: h.Of}
 }
 
+func (p *parser) checkpointStmt(w where) Stmt {
+	h := head[checkpointStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Checkpoint{Dir: h.Dir}
+}
+
 func (p *parser) prefetchStmt(w where) Stmt {
 	h := head[prefetchStmt](p, w)
 	if h == nil {

@@ -205,6 +205,8 @@ func (p *parser) stmt(w where) Stmt {
 		return p.releaseStmt(w)
 	case "wait":
 		return p.waitStmt(w)
+	case "checkpoint":
+		return p.checkpointStmt(w)
 	case "prefetch":
 		return p.prefetchStmt(w)
 	case "hint":

@@ -150,6 +150,8 @@ func ExprsOf(s Stmt, visit func(Expr)) {
 		}
 	case *Wait:
 		each(s.Of)
+	case *Checkpoint:
+		one(s.Dir)
 	case *Prefetch:
 		each(s.Of)
 		one(s.To)

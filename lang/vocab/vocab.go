@@ -121,6 +121,7 @@ var Words = []Entry{
 	{"assert", "assert value(s) == 1.0, \"the sum is wrong\"", "ends the script with status 1 unless the condition holds"},
 	{"break", "break", "leaves the innermost for or while"},
 	{"by", "partition x by blocks(8)", "comes before the filter that splits the data"},
+	{"checkpoint", "checkpoint \"state\"", "writes all data to a folder, from which `starpush run --resume` goes on"},
 	{"codelet", "codelet axpy(a: T, x: R vector[T], y: RW vector[T]) { each i in y { y[i] += a * x[i] } }", "declares what tasks do, with the access mode of each operand"},
 	{"continue", "continue", "goes on with the next round of the innermost for or while"},
 	{"each", "each i, j in A { A[i, j] = 0.0 }", "in codelets: runs its rounds in any order"},
@@ -344,6 +345,7 @@ var Options = []OptionSet{
 		{"order", IntOption, "place in the sequence prescribed on the worker"},
 		{"priority", IntOption, "higher runs first"},
 		{"rank", IntOption, "rank that runs it, modulo the number of ranks"},
+		{"retry", IntOption, "how often its kernel may run again after it failed"},
 		{"sequential", BoolOption, "false: no implicit dependencies"},
 		{"sync", BoolOption, "true: wait until the task has ended"},
 		{"unordered", HandlesOption, "no implicit dependencies on these"},
@@ -355,6 +357,7 @@ var Options = []OptionSet{
 		{"flops", FloatOption, "floating-point operations of one task; may use operands"},
 		{"layouts", LayoutsOption, "the codelet that runs instead where its operands have the layout of devices: other(p)"},
 		{"name", StringOption, "name of its tasks in traces and messages"},
+		{"retry", IntOption, "how often the kernel of a task may run again after it failed"},
 		{"where", KindsOption, "kinds of workers that may run it"},
 	}},
 	{"hint", []Option{

@@ -44,6 +44,7 @@ type runFlags struct {
 	calibrate          string
 	perfDir            string
 	trace, report      string
+	resume             string
 	warningFlags
 	deviceFlags
 	memoryFlags
@@ -69,6 +70,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.Var(&numberFlag{p: &o.digits, lo: 1, hi: repl.MaxDigits, advice: "leave it out for as many as read back the same"}, "digits", "print floats with at most `N` significant digits, 1 to 17; str and f-strings have all")
 	f.Var(&numberFlag{p: &o.ranks, lo: 1, hi: 4096, advice: "mpirun starts ranks on other machines"}, "ranks", "run on `N` processes of this machine, through mpirun of Open MPI or MPICH")
+	f.StringVar(&o.resume, "resume", "", "go on from the newest checkpoint in `DIR` that the script has written; without one, start from the beginning")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
@@ -209,14 +211,49 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 	if err := checkSaves(prog, saves); err != nil {
 		return err
 	}
+	resume, err := a.resumption(o, ranks)
+	if err != nil {
+		return err
+	}
 	rt, err := a.runtime(o)
 	if err != nil {
 		return err
 	}
-	err = a.execute(ctx, o, prog, rt, saves, append(opts, ranks.options()...))
+	err = a.execute(ctx, o, prog, rt, saves, slices.Concat(opts, ranks.options(), resume))
 	err = a.writeTraces(outputs, o, name, src, err)
 	return a.endRuntime(rt, o, err)
 }
+
+// resumption opens the checkpoint that --resume names. Where there is none it says so, and the run starts from
+// the beginning: so a job that may be started several times always passes the flag.
+func (a *app) resumption(o *runFlags, ranks *ranks) ([]lang.Option, error) {
+	if o.resume == "" {
+		return nil, nil
+	}
+	if ranks != nil {
+		return nil, usagef("--resume goes on with runs on one rank only; leave it out, or --ranks")
+	}
+	c, err := engine.OpenCheckpoint(o.resume)
+	note := func(format string, args ...any) {
+		if !a.flags.quiet {
+			fmt.Fprintf(a.con.err, "starpush: "+format+"\n", args...)
+		}
+	}
+	if errors.Is(err, engine.ErrNoCheckpoint) {
+		note("no usable checkpoint in %s: starting from the beginning", o.resume)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("--resume: %v", err)
+	}
+	for _, bad := range c.Unusable {
+		note("a newer checkpoint is not usable: %v", bad)
+	}
+	return []lang.Option{lang.Resume(c)}, nil
+}
+
+// checkpointFolder is where a script writes checkpoints: paths count from the working folder.
+func checkpointFolder(name string) (string, error) { return name, nil }
 
 // outputs are the files that the flags ask for.
 func (o *runFlags) outputs(saves []save) []output {
@@ -280,7 +317,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 		out = prints
 	}
 	watch := &watcher{}
-	opts = append(opts, lang.Stdout(out), lang.Observe(watch.set), lang.Digits(int(o.digits)))
+	opts = append(opts, lang.WithCheckpoints(checkpointFolder), lang.Stdout(out), lang.Observe(watch.set), lang.Digits(int(o.digits)))
 	opts = append(opts, o.observe()...)
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
@@ -595,7 +632,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 		return err
 	}
 	watch := &watcher{}
-	opts = append(append(opts, bound...), lang.Stdout(io.Discard), lang.Observe(watch.set))
+	opts = append(append(opts, bound...), lang.WithCheckpoints(checkpointFolder), lang.Stdout(io.Discard), lang.Observe(watch.set))
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}

@@ -342,7 +342,7 @@ func (a *app) runTest(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	if limits.Output == 0 {
 		bounds.Output = testOutput
 	}
-	inst, err := prog.Run(ctx, rt, append(slices.Clone(opts), lang.Stdout(&out), lang.WithLimits(bounds))...)
+	inst, err := prog.Run(ctx, rt, append(slices.Clone(opts), lang.WithCheckpoints(checkpointFolder), lang.Stdout(&out), lang.WithLimits(bounds))...)
 	r.early = err != nil
 	if err == nil && c.fn {
 		if _, err = inst.Call(ctx, c.name); err == nil {

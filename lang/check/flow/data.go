@@ -289,6 +289,26 @@ func (f *walk) unreleased(start int, by syntax.Node) {
 
 // wait reports waiting for arrays that the script holds itself, and for gates
 // that it has not opened.
+// checkpoint waits for all tasks, and needs all data.
+func (f *walk) checkpoint(s *syntax.Checkpoint) {
+	at := syntax.Span{Lo: s.Lo, Hi: s.Lo + int32(len("checkpoint"))}
+	for _, h := range f.held {
+		if h.state.hold == holdHeld {
+			d := f.u.err("E0405", at, "this waits for itself")
+			d.Label = fmt.Sprintf("needs `%s` released", h.obj.Name)
+			d.Labels = append(d.Labels, f.u.label(h.item.Access(), fmt.Sprintf("`%s` is held from here", f.u.File.Text(h.item.Of))))
+			d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
+			return
+		}
+	}
+	for _, g := range f.gates {
+		if g.state.hold == holdHeld && g.state.pending != (syntax.Span{}) {
+			f.stuck(g, at)
+			return
+		}
+	}
+}
+
 func (f *walk) wait(s *syntax.Wait) {
 	if len(s.Of) == 0 {
 		at := syntax.Span{Lo: s.Lo, Hi: s.Lo + int32(len("wait"))}

@@ -413,6 +413,9 @@ func (f *walk) stmt(s syntax.Stmt) {
 		f.release(s)
 	case *syntax.Wait:
 		f.wait(s)
+	case *syntax.Checkpoint:
+		f.expr(s.Dir)
+		f.checkpoint(s)
 	case *syntax.Prefetch:
 		f.all(s.Of, func(x *cell, whole bool, e syntax.Expr) {
 			if f.alive(x, e) && (x.state.life == lifeUnwritten || x.state.life == lifeInvalidated) {

@@ -459,6 +459,8 @@ func (b *builder) stmt(s syntax.Stmt) doc {
 			return b.tok("wait")
 		}
 		return grouped{body: more(b.word("wait"), b.exprs(s.Of))}
+	case *syntax.Checkpoint:
+		return grouped{body: more(b.word("checkpoint"), b.expr(s.Dir))}
 	case *syntax.Prefetch:
 		return grouped{body: more(b.word("prefetch"), b.exprs(s.Of), b.spaced("to"), b.expr(s.To), b.with(s.With))}
 	case *syntax.Hint:

@@ -101,12 +101,12 @@ func (l *Lexer) Next() (lexer.Token, error) {
 var Reserved = WordSet(
 	"import", "as", "param", "extern", "struct", "codelet", "func", "let", "register", "partition", "unpartition", "by", "then",
 	"insert", "with", "acquire", "release", "wait", "prefetch", "to", "hint", "invalidate", "unregister", "evict", "if",
-	"else", "for", "in", "while", "return", "break", "continue", "assert", "each", "true", "false", "none", "and", "or", "not")
+	"checkpoint", "else", "for", "in", "while", "return", "break", "continue", "assert", "each", "true", "false", "none", "and", "or", "not")
 
 // StatementWords begin a statement.
 var StatementWords = []string{
 	"import", "param", "extern", "struct", "codelet", "func", "let", "register", "partition", "unpartition", "insert", "acquire",
-	"release", "wait", "prefetch", "hint", "invalidate", "unregister", "evict", "if", "for", "while", "return", "break",
+	"release", "wait", "prefetch", "hint", "invalidate", "unregister", "evict", "checkpoint", "if", "for", "while", "return", "break",
 	"continue", "assert", "each",
 }
 

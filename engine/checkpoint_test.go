@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Data of each element type and kind comes back as it was, and so do parts without a value, data with a capacity, arrays and
+// values of Go types, on another number of workers.
+func TestCheckpoint(t *testing.T) {
+	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "made", "here")
+	var specs []DataSpec
+	for e := iface.NoElem + 1; e.Size() > 0 && e <= iface.C128; e++ {
+		for rank := 0; rank <= iface.MaxRank; rank++ {
+			specs = append(specs, DataSpec{Kind: iface.KindOf(rank), Elem: e, Dims: []int{2, 3, 1, 2, 1, 2, 1, 2}[:rank]})
+		}
+	}
+	specs = append(specs, DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{0}}, DataSpec{Kind: iface.Void},
+		DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{2, 3}, LD: 5})
+	type pair struct{ A, B []int64 }
+	begin := func(o Options) (*Runtime, *Job, []NamedData, *datamgr.Handle, Arrays[pair], Value[[]byte]) {
+		rt, j := start(t, o)
+		var all []NamedData
+		for i, s := range specs {
+			h, err := rt.Register(s)
+			must(t, err)
+			all = append(all, NamedData{fmt.Sprint("d", i), h})
+		}
+		grown, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{0}, Capacity: []int{9}})
+		must(t, err)
+		arrays, err := MakeArrays(rt, pair{make([]int64, 2), make([]int64, 3)})
+		must(t, err)
+		value, err := NewValue(rt, []byte("nothing"), Interface[[]byte]{Pack: func(b *[]byte) ([]byte, error) { return slices.Clone(*b), nil },
+			Unpack: func(b *[]byte, data []byte) error { *b = slices.Clone(data); return nil }})
+		must(t, err)
+		part, err := rt.Register(DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{4, 4}})
+		must(t, err)
+		none, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}})
+		must(t, err)
+		return rt, j, append(all, NamedData{"grown", grown}, NamedData{"arrays", arrays.Handle}, NamedData{"value", value.Handle},
+			NamedData{"none", none}, NamedData{"part", part}), part, arrays, value
+	}
+	rt, j, all, part, arrays, value := begin(Options{Workers: 2})
+	seed := byte(0)
+	fill := kernel("fill", func(c *TaskContext) error {
+		b := c.Buffer(0)
+		return eachLine(b, func(line []byte) error {
+			for i := range line {
+				line[i] = seed % 2 // a bool, too
+				seed = seed*3 + 1
+			}
+			return nil
+		})
+	})
+	for _, d := range all[:len(specs)] {
+		must(t, j.Submit(&TaskSpec{Codelet: fill, Operands: []Operand{{Handle: d.Handle, Mode: iface.W}}}))
+		must(t, j.Wait(ctx))
+	}
+	grown := all[len(specs)].Handle
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("grow", func(c *TaskContext) error {
+		if err := c.Resize(0, 3); err != nil {
+			return err
+		}
+		copy(iface.Slice[int64](c.Buffer(0)), []int64{7, 8, 9})
+		return nil
+	}), Operands: []Operand{{Handle: grown, Mode: iface.W}}}))
+	a, err := arrays.Acquire(ctx, j, iface.W)
+	must(t, err)
+	copy(a.Data().A, []int64{1, 2})
+	copy(a.Data().B, []int64{3, 4, 5})
+	must(t, a.Release())
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("set", func(c *TaskContext) error { *(*[]byte)(c.Buffer(0).Ptr) = []byte("some"); return nil }), Operands: []Operand{{Handle: value.Handle, Mode: iface.W}}}))
+	v, err := rt.Partition(part, filter.Tiles(2, 2, 0))
+	must(t, err)
+	must(t, j.Submit(&TaskSpec{Codelet: fill, Operands: []Operand{{Handle: v.Parts[1], Mode: iface.W}}}))
+	must(t, j.Submit(&TaskSpec{Codelet: fill, Operands: []Operand{{Handle: v.Parts[2], Mode: iface.W}}}))
+	must(t, j.Checkpoint(ctx, dir, all, []byte("mine")))
+
+	contents := func(j *Job, all []NamedData) (out []string) {
+		for _, d := range all {
+			desc := d.Handle.Desc()
+			switch {
+			case desc.Kind == iface.Void:
+				continue
+			case d.Name == "part" || d.Name == "none":
+				boxes, _ := managed(d.Handle).Valued()
+				slices.SortFunc(boxes, func(a, b [2][iface.MaxRank]int) int { return slices.Compare(a[0][:], b[0][:]) })
+				a, err := j.AcquirePartial(ctx, d.Handle)
+				must(t, err)
+				text := d.Name
+				for i := range boxes {
+					b := *a.Buffer()
+					narrow(&b, &boxes[i])
+					must(t, eachLine(&b, func(line []byte) error { text += fmt.Sprint(boxes[i], line); return nil }))
+				}
+				must(t, a.Release())
+				out = append(out, text)
+				continue
+			}
+			b, err := j.Pack(ctx, d.Handle)
+			must(t, err)
+			out = append(out, d.Name+" "+string(b))
+		}
+		return out
+	}
+	want := contents(j, all)
+	for _, o := range []Options{{Workers: 1}, {Sequential: true}, {Workers: 4, Policy: "prio"}} {
+		c, err := OpenCheckpoint(dir)
+		must(t, err)
+		if string(c.State()) != "mine" || len(c.Names()) != len(all) || c.Unusable != nil {
+			t.Error(c.State(), c.Names(), c.Unusable)
+		}
+		_, j, all, _, _, _ := begin(o)
+		for _, d := range all {
+			must(t, c.Restore(ctx, j, d.Name, d.Handle))
+		}
+		got := contents(j, all)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%+v: %q, want %q", o.Workers, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Generations that are damaged are never used, two are kept, and what a killed process left is removed.
+func TestUnusableGenerations(t *testing.T) {
+	ctx := context.Background()
+	damages := map[string]func(dir string) error{
+		"no manifest": func(dir string) error { return os.Remove(filepath.Join(dir, manifestName)) },
+		"no data":     func(dir string) error { return os.Remove(filepath.Join(dir, "data-0")) },
+		"short data":  func(dir string) error { return os.Truncate(filepath.Join(dir, "data-0"), 8) },
+		"short state": func(dir string) error { return os.Truncate(filepath.Join(dir, stateName), 0) },
+		"other data": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "data-0"), []byte("0123456789abcdef"), 0o666)
+		},
+		"no content":   func(dir string) error { return os.Truncate(filepath.Join(dir, manifestName), 0) },
+		"half of that": func(dir string) error { return os.Truncate(filepath.Join(dir, manifestName), 90) },
+	}
+	for name, damage := range damages {
+		rt, j := start(t, Options{Workers: 1})
+		dir := t.TempDir()
+		x := []int64{1, 2}
+		h := ints(t, rt, x)
+		data := []NamedData{{"x", h}}
+		if _, err := OpenCheckpoint(dir); !errors.Is(err, ErrNoCheckpoint) {
+			t.Error(err)
+		}
+		must(t, os.Mkdir(filepath.Join(dir, unfinished+"1"), 0o777))
+		for k := range 4 {
+			must(t, j.Checkpoint(ctx, dir, data, []byte{byte(k)}))
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+			t.Error(left, err)
+		}
+		must(t, damage(filepath.Join(dir, "4")))
+		c, err := OpenCheckpoint(dir)
+		must(t, err)
+		if c.State()[0] != 2 || len(c.Unusable) != 1 {
+			t.Errorf("%s: %v, %v", name, c.State(), c.Unusable)
+		}
+		must(t, c.Restore(ctx, j, "x", h))
+		holds(t, j, h, 3)
+		must(t, j.Checkpoint(ctx, dir, data, []byte{9})) // 4 is removed, and 3 is kept
+		all, err := generations(dir)
+		must(t, err)
+		want := []int{5, 3}
+		if name == "other data" { // which shows only when it is read
+			want = []int{5, 4}
+		}
+		if !slices.Equal(all, want) {
+			t.Errorf("%s: %v", name, all)
+		}
+		for _, n := range all {
+			if n != 4 {
+				must(t, damage(filepath.Join(dir, fmt.Sprint(n))))
+			}
+		}
+		if _, err := OpenCheckpoint(dir); !errors.Is(err, ErrNoCheckpoint) {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, j.Unregister(h))
+	}
+}
+
+// A checkpoint that cannot be written leaves those before.
+func TestRefusedCheckpoints(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	rt, j := start(t, Options{Workers: 1})
+	h := ints(t, rt, []int64{1, 2})
+	must(t, j.Checkpoint(ctx, dir, []NamedData{{"x", h}}, nil))
+	v, err := rt.Partition(h, filter.Blocks(2))
+	must(t, err)
+	odd, err := NewValue(rt, func() {})
+	must(t, err)
+	void, err := rt.Register(DataSpec{Kind: iface.Void})
+	must(t, err)
+	file := filepath.Join(dir, "file")
+	must(t, os.WriteFile(file, nil, 0o666))
+	gone, end := context.WithCancel(ctx)
+	end()
+	cases := []struct {
+		ctx  context.Context
+		dir  string
+		data []NamedData
+		text string
+	}{
+		{ctx, dir, []NamedData{{"x", v.Parts[0]}}, "part of data"},
+		{ctx, dir, []NamedData{{"x", h}, {"x", void}}, "a name of its own"},
+		{ctx, dir, []NamedData{{"x", odd.Handle}}, "Pack"},
+		{ctx, file, []NamedData{{"x", h}}, "not a directory"},
+		{gone, dir, []NamedData{{"x", h}}, "canceled"},
+	}
+	for _, c := range cases {
+		if err := j.Checkpoint(c.ctx, c.dir, c.data, nil); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %q", err, c.text)
+		}
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("fails", func(*TaskContext) error { return errWire }), Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+	var lost *FailedDataError
+	if err := j.Checkpoint(ctx, dir, []NamedData{{"x", h}}, nil); !errors.As(err, &lost) {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(dir)
+	must(t, err)
+	if len(left) != 2 { // the generation, and the file
+		t.Error(left)
+	}
+	c, err := OpenCheckpoint(dir)
+	must(t, err)
+	other := ints(t, rt, []int64{1, 2, 3})
+	for text, err := range map[string]error{"no data \"y\"": c.Restore(ctx, j, "y", h), "same type": c.Restore(ctx, j, "x", other)} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %q", err, text)
+		}
+	}
+	must(t, c.Restore(ctx, j, "x", h))
+	holds(t, j, h, 1)
+	j.Failures()
+}
