@@ -173,7 +173,7 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []NamedData, stat
 	return nil
 }
 
-// removeOld removes generations that are not kept, and what processes that were killed have left. What cannot be
+// removeOld removes generations that are not kept, and what processes that were killed have left. A folder that cannot be
 // removed is left, which does no harm. all are the generations, the newest first.
 func removeOld(dir string, all []int) {
 	kept := 0

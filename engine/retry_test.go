@@ -799,7 +799,7 @@ func TestKernelsRunAgain(t *testing.T) {
 	}
 }
 
-// What a device does not carry out runs again there.
+// A kernel that a device does not carry out runs again there.
 func TestDeviceKernelsRunAgain(t *testing.T) {
 	d, err := sim.New(sim.Options{Name: "a", Capacity: 1 << 12, Units: 1})
 	must(t, err)
@@ -867,7 +867,7 @@ func TestRestoredContent(t *testing.T) {
 	}
 }
 
-// What is no reason to run again, and the errors of kernels that fail each time.
+// Failures that are no reason to run again, and the errors of kernels that fail each time.
 func TestNoMoreRuns(t *testing.T) {
 	ctx := context.Background()
 	cases := []struct {

@@ -151,7 +151,7 @@ type Traits struct {
 	// Retry is how often the kernel of a task may run again after it returned an error, for tasks that
 	// do not say otherwise; 0: never. It runs on the same worker, with its RW, COMMUTE and REDUX
 	// operands as they were before: a copy of them is made in main memory before the kernel starts,
-	// which no limit of memory counts. What fails for a while so leaves the result of a single run, and
+	// which no limit of memory counts. A fault that passes so leaves the result of a single run, and
 	// the error of the last run is a *RetryError in the *TaskError. A kernel does not run again that
 	// panicked or ended its goroutine, that has submitted tasks of a Subgraph, or that broke its access
 	// modes (Options.Verify), nor when the job was cancelled or the device lost. Values of Go types

@@ -85,7 +85,7 @@ func WithCheckpoints(folder func(name string) (dir string, err error)) Option {
 }
 
 // Resume makes the run go on from a checkpoint that the same script has written, with the same params and data: see
-// engine.OpenCheckpoint. What the script did up to there is not done again. Of Run and Start; a nil c starts from the beginning.
+// engine.OpenCheckpoint. Tasks, prints and saves up to there are not repeated. Of Run and Start; a nil c starts from the beginning.
 func Resume(c *engine.Checkpoint) Option { return func(o *runConfig) { o.Config.Resume = c } }
 
 // Deterministic fixes the order of COMMUTE uses and the tree in which REDUX

@@ -128,7 +128,12 @@ func (p program) run(t *testing.T, m mode) outcome {
 		}
 	}()
 	var stdout bytes.Buffer
-	opts := []lang.Option{lang.Stdout(&stdout)}
+	folders, err := os.MkdirTemp("", "starpush-checkpoints")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folders)
+	opts := []lang.Option{lang.Stdout(&stdout), lang.WithCheckpoints(func(name string) (string, error) { return filepath.Join(folders, name), nil })}
 	if m.deterministic {
 		opts = append(opts, lang.Deterministic())
 	}

@@ -306,8 +306,8 @@ func (p *dm) Leave(w int) {
 	p.leaveTeamLocked(w, now)
 }
 
-// leaveTeamLocked ends what worker w has of a team, the others of which are free if it led the team and
-// the team never started.
+// leaveTeamLocked ends what worker w has of a team. If it led the team, and the team never started, its other workers
+// are free.
 func (p *dm) leaveTeamLocked(w int, now float64) {
 	x := &p.mu.workers[w]
 	if tm := x.leading; tm != nil {

@@ -358,7 +358,7 @@ func (c *compiler) release(s *syntax.Release) stmt {
 
 // Content of data that the script acquires: on the way to a checkpoint it is put into the data first.
 
-// keepsContent reports whether the content of h, acquired in a mode, is in the log. What never changes is not.
+// keepsContent reports whether the content of h, acquired in a mode, is in the log. Data that never changes is not.
 func (c *checkpoints) keepsContent(h *Handle, mode iface.AccessMode) bool {
 	structure := h.memberName() != "" && !h.sparse.Format.Fields && h != h.sparse.values()
 	return c.unlogged == 0 && !structure && !h.h.ReadOnly() && h.h.Desc().Kind != iface.Void && (mode.Reads() || h.h.Resizable())

@@ -826,7 +826,7 @@ func (m *Machine) structsText(h *Handle, at position) string {
 	return out.String()
 }
 
-// loggedText is handleText. What is printed has no effect on the script, so it is left out of the log.
+// loggedText is handleText. A print has no effect on the script, so its text is left out of the log.
 func (m *Machine) loggedText(h *Handle, at position) string {
 	c := m.checkpoints
 	if !m.showing {

@@ -15,7 +15,7 @@
 ;; STARPUSH_UPDATE=1 go test ./cmd/starpush/editors
 ;; words begin
 (defconst starpush-keywords
-  '("acquire" "and" "as" "assert" "break" "by" "codelet" "continue" "each" "else" "evict" "extern" "for" "func" "hint" "if" "import" "in" "insert" "invalidate" "let" "not" "or" "param" "partition" "prefetch" "register" "release" "return" "struct" "then" "to" "unpartition" "unregister" "wait" "while" "with")
+  '("acquire" "and" "as" "assert" "break" "by" "checkpoint" "codelet" "continue" "each" "else" "evict" "extern" "for" "func" "hint" "if" "import" "in" "insert" "invalidate" "let" "not" "or" "param" "partition" "prefetch" "register" "release" "return" "struct" "then" "to" "unpartition" "unregister" "wait" "while" "with")
   "Reserved words.")
 (defconst starpush-modes
   '("COMMUTE" "R" "REDUX" "RW" "SCRATCH" "W")

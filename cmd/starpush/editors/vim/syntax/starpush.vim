@@ -6,7 +6,7 @@ endif
 " The lists of words come from the tables of the language:
 " STARPUSH_UPDATE=1 go test ./cmd/starpush/editors
 " words begin
-syn keyword starpushKeyword acquire and as assert break by codelet continue each else evict extern for func hint if import in insert invalidate let not or param partition prefetch register release return struct then to unpartition unregister wait while with
+syn keyword starpushKeyword acquire and as assert break by checkpoint codelet continue each else evict extern for func hint if import in insert invalidate let not or param partition prefetch register release return struct then to unpartition unregister wait while with
 syn keyword starpushMode COMMUTE R REDUX RW SCRATCH W
 syn match starpushType "\<\%(array\|bcsr\|bf16\|block\|bool\|c128\|c64\|complex\|coo\|csc\|csr\|f16\|f32\|f64\|float\|gate\|i16\|i32\|i64\|i8\|int\|kind\|layout\|list\|matrix\|node\|range\|reducer\|string\|task\|tensor\|u16\|u32\|u64\|u8\|variable\|vector\|view\|void\|worker\)\>"
 syn match starpushConstant "\<\%(cpu\|cuda\|false\|inf\|max\|min\|none\|opencl\|pi\|prod\|ram\|sum\|true\)\>"
