@@ -72,9 +72,6 @@ type Script struct {
 	Window int     // unfinished tasks above which it waits; 0 means engine.DefaultWindow
 }
 
-// time returns how long a copy takes when the link is free.
-func (l Link) time(bytes int64) float64 { return l.Latency + float64(bytes)/l.Bandwidth }
-
 // MachineError says what is impossible about a machine.
 type MachineError struct {
 	Where   string // the field, such as "devices[0].memory"
