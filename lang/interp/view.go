@@ -765,13 +765,13 @@ func (m *Machine) endView(v *View, node int, at, stmt position) {
 	}
 }
 
-// needOpen raises E0506 if v was ended. A view whose data was unregistered still is what it was.
+// needOpen raises E0506 if v was ended. A view whose data was unregistered, or is part of a view that was ended, still is what it was.
 func (m *Machine) needOpen(v *View, at position) {
 	if !v.v.Ended() || len(v.parts) == 0 {
 		return
 	}
-	site, ended, _ := v.parts[0].h.Death()
-	if !ended {
+	site, _, _ := v.parts[0].h.Death()
+	if by, _, dead := v.of.h.Death(); dead && by == site {
 		return
 	}
 	d := m.diagnostic("E0506", at, fmt.Sprintf("`%s` is used after its view ended", v.text()))
