@@ -20,6 +20,12 @@ func (m *Machine) raise(lost map[int]bool, line int) {
 	panic(e)
 }
 
+// waits reports whether a use of h has to wait for a task, or for data that the script holds.
+func (m *Machine) waits(h *handle, mode Mode) bool {
+	return slices.ContainsFunc(m.pending, func(t *task) bool { return t.mustWait(h, mode) }) ||
+		slices.ContainsFunc(m.holds, func(x *hold) bool { return conflict(x.handle, x.mode, h, mode) })
+}
+
 // settled waits until h can be used in mode mode.
 func (m *Machine) settled(h *handle, mode Mode, line int) {
 	for _, p := range h.places {
@@ -27,17 +33,10 @@ func (m *Machine) settled(h *handle, mode Mode, line int) {
 			panic(undetermined("data is used beside tasks without order"))
 		}
 	}
-	for _, t := range m.pending {
-		if t.mustWait(h, mode) {
-			m.stuck(line)
-		}
+	if m.waits(h, mode) {
+		m.stuck(line)
 	}
 	m.combines(h, m.pending)
-	for _, x := range m.holds {
-		if conflict(x.handle, x.mode, h, mode) {
-			m.stuck(line)
-		}
-	}
 	h.settle(mode)
 }
 
@@ -46,6 +45,8 @@ func (m *Machine) settled(h *handle, mode Mode, line int) {
 func (m *Machine) read(h *handle, line int, partly bool) {
 	if !partly || h.reduceIsInit() {
 		m.needs(h, line)
+	} else if !slices.ContainsFunc(h.places, func(p int) bool { return h.cells[p].has == written }) && m.waits(h, R) {
+		panic(undetermined("data without a value, behind a task that waits")) // in one piece it is shown at once
 	}
 	m.settled(h, R, line)
 	if h.reduceIsInit() {
