@@ -401,8 +401,8 @@ func siteData(s *engine.Site) (*insertSite, bool) {
 	return x, ok
 }
 
-// failureDiagnostic is taskDiagnostic without what else the run knows.
-func failureDiagnostic(t *engine.TaskError) *diag.Diagnostic {
+// failureDiagnostic is taskDiagnostic without what else the run knows. cancelled is how many tasks were cancelled, 0 to leave that out.
+func failureDiagnostic(t *engine.TaskError, cancelled int) *diag.Diagnostic {
 	name := "task"
 	if t.Codelet != nil {
 		name = t.Codelet.Name
@@ -471,6 +471,11 @@ func failureDiagnostic(t *engine.TaskError) *diag.Diagnostic {
 			d.Labels = append(d.Labels, diag.Label{Span: fault.Loop, Text: fmt.Sprintf("`%s` comes from here", fault.Index)})
 		}
 	}
+	if cancelled == 1 {
+		d.Notes = append(d.Notes, "1 task that depends on it was cancelled")
+	} else if cancelled > 1 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d tasks that depend on it were cancelled", cancelled))
+	}
 	var p *engine.PanicError
 	if errors.As(cause, &p) {
 		d.Notes = append(d.Notes, panicNote)
@@ -528,7 +533,7 @@ func describeFailure(err error) []byte {
 		return nil
 	}
 	if t != nil {
-		f.Diagnostics, f.Task = append(f.Diagnostics, failureDiagnostic(t)), true
+		f.Diagnostics, f.Task = append(f.Diagnostics, failureDiagnostic(t, 0)), true
 		f.Lost = lostNames(t)
 	}
 	b, err := json.Marshal(f)

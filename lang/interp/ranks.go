@@ -97,7 +97,7 @@ func (m *Machine) failureOnRank(t *engine.TaskError) (d *diag.Diagnostic, lost [
 		}
 	}
 	if d == nil {
-		d, lost = failureDiagnostic(t), lostNames(t)
+		d, lost = failureDiagnostic(t, 0), lostNames(t)
 	}
 	d.Message, d.Cause = fmt.Sprintf("on rank %d: %s", rank, d.Message), t
 	return d, lost

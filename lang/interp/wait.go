@@ -233,12 +233,7 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle)
 	var d *diag.Diagnostic
 	lost := func(read *Handle) bool { return slices.ContainsFunc(t.Lost, read.h.Overlaps) }
 	if m.ranks == nil {
-		d = failureDiagnostic(t)
-		if t.Cancelled == 1 {
-			d.Notes = append(d.Notes, "1 task that depends on it was cancelled")
-		} else if t.Cancelled > 1 {
-			d.Notes = append(d.Notes, fmt.Sprintf("%d tasks that depend on it were cancelled", t.Cancelled))
-		}
+		d = failureDiagnostic(t, t.Cancelled)
 	} else {
 		var names []string
 		d, names = m.failureOnRank(t)

@@ -47,7 +47,7 @@ func TopicOf(word string) string {
 	switch word {
 	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
 		return "modes"
-	case "register", "partition", "unpartition", "insert", "invalidate", "unregister", "fill", "struct":
+	case "register", "partition", "unpartition", "insert", "invalidate", "unregister", "fill", "struct", "checkpoint":
 		return "statements"
 	case "let", "param":
 		return "names"
@@ -98,6 +98,7 @@ const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: varia
   wait · wait x · wait t                    for all tasks, for those that use x, for one
   print(x) · value(s) · save(x, "x.npy")    wait for what they need
   invalidate x · unregister x · unpartition x
+  checkpoint "dir"                          all data to files: starpush run --resume dir
   let · if · for · while · func · codelet · assert
 `
 
