@@ -54,6 +54,7 @@ func TestLayouts(t *testing.T) {
 			if m.Real {
 				seeds = 4 // each compiles its kernels
 			}
+			all := 0
 			for seed := range seeds {
 				rng := rand.New(rand.NewPCG(seed, 5))
 				var script strings.Builder
@@ -99,9 +100,13 @@ func TestLayouts(t *testing.T) {
 				if got != want {
 					t.Fatalf("seed %d printed\n%s\nwithout devices\n%s\n%s", seed, got, want, script.String())
 				}
-				if none != 0 || some == 0 && strings.Contains(script.String(), "where = opencl") {
-					t.Errorf("seed %d: %d conversions without devices, %d with them", seed, none, some)
+				if none != 0 {
+					t.Errorf("seed %d: %d conversions without devices", seed, none)
 				}
+				all += some
+			}
+			if all == 0 { // in a single program all tasks that convert may happen to run on CPU workers
+				t.Error("no program converted data")
 			}
 		})
 	}
