@@ -74,8 +74,8 @@ func (e *execution) fail(format string, args ...any) {
 }
 
 var (
-	errKernel = errors.New("meant to fail")
-	errForNow = errors.New("meant to fail for now")
+	errKernel    = errors.New("meant to fail")
+	errTransient = errors.New("meant to fail and to run again")
 )
 
 // element returns the address of element k, row-major, of b.
@@ -123,7 +123,7 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 					*element(c.Buffer(i), 0), *element(c.Buffer(i), sizes[i]-1) = -1, -2
 				}
 			}
-			return errForNow
+			return errTransient
 		}
 		if t.out == failsItself {
 			for i, o := range t.ops { // half done

@@ -722,7 +722,7 @@ func TestVerifyAndOtherArchs(t *testing.T) {
 	holds(t, j, h, 20)
 }
 
-// A kernel that fails for now leaves the result of one run, whatever the mode of its operand and
+// A kernel with a transient failure leaves the result of one run, whatever the mode of its operand and
 // wherever it runs.
 func TestKernelsRunAgain(t *testing.T) {
 	machines := []struct {
