@@ -749,32 +749,32 @@ func TestKernelsRunAgain(t *testing.T) {
 				x := []int64{5, 6, 7}
 				h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(x), Reduce: datamgr.SumReduction()})
 				must(t, err)
-				var runs atomic.Int64
-				fn := func(c *TaskContext) error {
-					if c.Rank() > 0 {
-						_ = c.Barrier()
-						return nil
-					}
-					for i := range iface.Slice[int64](c.Buffer(0)) {
-						if p := &iface.Slice[int64](c.Buffer(0))[i]; mode == iface.W {
-							*p = 10
-						} else {
-							*p += 10
-						}
-					}
-					if runs.Add(1)%3 != 0 {
-						return errWire
-					}
-					return c.Barrier()
-				}
-				tr := k
-				tr.Retry = 2
-				c := &Codelet{Name: "again", CPU: []Impl{fn}, On: enginetest.On(Impl(fn)), Traits: &tr}
-				if k.Parallel != Single {
-					c.On = nil
-				}
 				const tasks = 4
 				for range tasks {
+					var runs atomic.Int64 // of this task: others may run beside it
+					fn := func(c *TaskContext) error {
+						if c.Rank() > 0 {
+							_ = c.Barrier()
+							return nil
+						}
+						for i := range iface.Slice[int64](c.Buffer(0)) {
+							if p := &iface.Slice[int64](c.Buffer(0))[i]; mode == iface.W {
+								*p = 10
+							} else {
+								*p += 10
+							}
+						}
+						if runs.Add(1)%3 != 0 {
+							return errWire
+						}
+						return c.Barrier()
+					}
+					tr := k
+					tr.Retry = 2
+					c := &Codelet{Name: "again", CPU: []Impl{fn}, On: enginetest.On(Impl(fn)), Traits: &tr}
+					if k.Parallel != Single {
+						c.On = nil
+					}
 					_, err := j.SubmitWith(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: mode}}}, TaskOptions{Kinds: []string{m.on}})
 					must(t, err)
 				}
