@@ -59,6 +59,7 @@ type expected struct {
 	blockedByTeam bool    // it found nothing, because of such a team
 	team          *team   // that was given out, to the worker or to another of the team
 	leading       *team   // that was given to the worker
+	refused       bool    // it asked for an item and got none, because it has a place in a team
 }
 
 // end is when the worker is expected to have done all it has.
@@ -263,6 +264,10 @@ func (p *dm) Pop(w int) *Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	x := &p.mu.workers[w]
+	if p.kind.gangs && p.reservedLocked(w) {
+		x.refused = true
+		return nil
+	}
 	x.busy, x.start, p.mu.idle[w] = false, now, false // what it had before is over
 	if p.kind.gangs {
 		if it, done := p.popTeamLocked(w, now); done {
@@ -366,6 +371,12 @@ func (p *dm) Started(_ *Item, w int) {
 	if tm := p.mu.workers[w].leading; tm != nil {
 		tm.started = true
 		p.eachOfLocked(tm, func(x *expected) { x.start = now + x.runs })
+		for _, v := range tm.workers {
+			if x := &p.mu.workers[v]; x.refused && x.team == tm { // another worker may have its place
+				x.refused = false
+				p.m.Wake(v)
+			}
+		}
 	}
 	p.mu.Unlock()
 }

@@ -52,7 +52,8 @@
 // of them. The engine makes the others members of the gang when they come free. Size must be
 // within Least and Most, or 0, else the engine takes Most. Members share a memory node: Workers must have the
 // worker that gets the item, and at least Size that the item allows on its node. Otherwise the engine
-// ignores Workers.
+// ignores Workers. Pop should give the other Workers nothing until the item starts (Feedback) or its worker asks
+// for another: a gang waits for what its members do.
 //
 // # The policies
 //

@@ -293,6 +293,14 @@ func (p *dm) startLocked(tm *team, w int, now float64) bool {
 	return true
 }
 
+// reservedLocked reports whether worker w has a place in a team that another worker has got and that has not
+// started. It gets no other item: the team would wait for the end of that one, even where others sleep.
+// When the team starts, or its leader gives it up, w is woken.
+func (p *dm) reservedLocked(w int) bool {
+	x := &p.mu.workers[w]
+	return x.team != nil && !x.team.started && x.leading != x.team
+}
+
 // Leave implements Leaver. Teams would wait for ever for a worker whose last item never started: it would
 // be busy until its next Pop.
 func (p *dm) Leave(w int) {
@@ -302,6 +310,9 @@ func (p *dm) Leave(w int) {
 	now := p.m.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.reservedLocked(w) {
+		return
+	}
 	p.mu.workers[w].busy, p.mu.workers[w].start = false, now
 	p.leaveTeamLocked(w, now)
 }

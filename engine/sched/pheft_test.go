@@ -311,3 +311,37 @@ func TestPheftLeave(t *testing.T) {
 		t.Errorf("worker %d gets %v once the other has left", 1-w, it)
 	}
 }
+
+// TestPheftReserved: a worker with a place in a team gets nothing else before the team starts or is given up, so that
+// the team does not wait for the end of that. It is woken then.
+func TestPheftReserved(t *testing.T) {
+	for _, started := range []bool{true, false} {
+		m := newWorld(make([]Worker, 2)...)
+		m.gangs(2, map[int64][]float64{1: {9, 1}})
+		m.exec[2] = []float64{1, 1}
+		var woken []int
+		m.Wake = func(w int) { woken = append(woken, w) }
+		p := m.policy(t, "pheft")
+		p.Push(&Item{Order: 1}, Outside)
+		p.Push(&Item{Order: 2, Allowed: NewSet(1)}, Outside)
+		team := p.Pop(0)
+		if team == nil || team.Order != 1 {
+			t.Fatalf("worker 0 gets %v", team)
+		}
+		p.(Leaver).Leave(1)
+		if it := p.Pop(1); it != nil {
+			t.Errorf("worker 1 gets item %d, and has a place in a team", it.Order)
+		}
+		if started {
+			p.(Feedback).Started(team, 0)
+		} else if it := p.Pop(0); it != nil {
+			t.Errorf("worker 0 gets item %d", it.Order)
+		}
+		if !slices.Equal(woken, []int{1}) {
+			t.Errorf("started %v: %v are woken", started, woken)
+		}
+		if it := p.Pop(1); it == nil || it.Order != 2 {
+			t.Errorf("started %v: then worker 1 gets %v", started, it)
+		}
+	}
+}

@@ -64,6 +64,16 @@ func (k *kit) policy() sched.Policy { return k.new(k.kind.make()) }
 
 func (k *kit) workers() int { return len(k.kind.make().Workers) }
 
+// pop asks p for an item as worker w, which starts it at once: the members of its gang may get nothing else before
+// it starts.
+func (k *kit) pop(p sched.Policy, w int) *sched.Item {
+	it := p.Pop(w)
+	if fb, ok := p.(sched.Feedback); ok && it != nil {
+		fb.Started(it, w)
+	}
+	return it
+}
+
 // fill makes an item like those of programs: some have priorities, some are
 // for some workers only.
 func (k *kit) fill(it *sched.Item, r *rand.Rand) {
@@ -192,7 +202,7 @@ func (k *kit) allowed() {
 	}
 	for w := range workers {
 		for i := range each {
-			it := p.Pop(w)
+			it := k.pop(p, w)
 			if it == nil {
 				k.Fatalf("worker %d gets %d of %d items that are for it alone", w, i, each)
 			}
@@ -200,7 +210,7 @@ func (k *kit) allowed() {
 				k.Fatalf("worker %d gets an item for others", w)
 			}
 		}
-		if it := p.Pop(w); it != nil {
+		if it := k.pop(p, w); it != nil {
 			k.Fatalf("worker %d gets item %d, and had all of its own", w, it.Order)
 		}
 	}
@@ -225,7 +235,7 @@ func (k *kit) busyWorker() {
 		got := 0
 		for got < 2 {
 			for w := range workers {
-				if it := p.Pop(w); it != nil {
+				if it := k.pop(p, w); it != nil {
 					got++
 				}
 			}
@@ -233,13 +243,13 @@ func (k *kit) busyWorker() {
 		for i := 2; i < n; i++ {
 			push(i, from)
 		}
-		if from == 0 && p.Pop(0) == nil { // which then runs for ever
+		if from == 0 && k.pop(p, 0) == nil { // which then runs for ever
 			k.Error("a worker gets nothing of what it released")
 		}
 		for left := n - 2 - from - 1; left > 0 && workers > 1; {
 			before := left
 			for w := 1; w < workers; w++ {
-				if p.Pop(w) != nil {
+				if k.pop(p, w) != nil {
 					left--
 				}
 			}
@@ -302,7 +312,7 @@ func (k *kit) stream() {
 		for none := 0; none < workers; {
 			none = 0
 			for w := range workers {
-				it := p.Pop(w)
+				it := k.pop(p, w)
 				if it == nil {
 					none++
 					continue
@@ -342,7 +352,7 @@ func (k *kit) pinnedStream() {
 	for got := 0; next < len(items); {
 		before := got
 		for w := range workers {
-			it := p.Pop(w)
+			it := k.pop(p, w)
 			if it == all {
 				return
 			}
@@ -374,9 +384,9 @@ func (k *kit) empty() {
 		if c, ok := p.(sched.Counter); ok && c.Len() != 1 {
 			k.Fatalf("Len is %d with one item in it", c.Len())
 		}
-		got := p.Pop(w)
+		got := k.pop(p, w)
 		for v := 0; got == nil && v < workers; v++ {
-			got = p.Pop(v)
+			got = k.pop(p, v)
 		}
 		if got != it {
 			k.Fatalf("pushed %v, got %v", it, got)
