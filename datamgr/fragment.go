@@ -446,6 +446,9 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 	from, to, start := 0, 0, begin // start is where interval from begins
 	for i := range parts {
 		p := &parts[i]
+		if p.empty != 0 { // has no fragments
+			continue
+		}
 		lo, hi := p.box.at(axis)
 		for start < lo {
 			start = ends[from]
@@ -466,14 +469,20 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 // last is one of them, first is not.
 func endsOf(parts []Handle, axis, first, last int) []int {
 	ends := make([]int, 0, 2*len(parts)+1)
-	lo, hi := 0, 0 // the beginnings are in order, and so are the ends
+	next := func(i int) int { // the first part from i on that is not empty
+		for i < len(parts) && parts[i].empty != 0 {
+			i++
+		}
+		return i
+	}
+	lo, hi := next(0), next(0) // the beginnings are in order, and so are the ends
 	for hi < len(parts) {
 		at := parts[hi].box.to(axis)
 		if lo < len(parts) && parts[lo].box.from(axis) < at {
 			at = parts[lo].box.from(axis)
-			lo++
+			lo = next(lo + 1)
 		} else {
-			hi++
+			hi = next(hi + 1)
 		}
 		if at > first {
 			ends, first = append(ends, at), at
@@ -514,8 +523,15 @@ func inIntervals(all []*fragment, ends, first []int, axis int) []*fragment {
 // are in order along it; else -1.
 func stripAxis(h *Handle, parts []Handle) int {
 	axis := -1
+	one := 0
+	for one < len(parts) && parts[one].empty != 0 {
+		one++
+	}
+	if one == len(parts) {
+		return -1
+	}
 	for k := range h.box.axes() {
-		if parts[0].box.sameAlong(&h.box, k) {
+		if parts[one].box.sameAlong(&h.box, k) {
 			continue
 		}
 		if axis >= 0 {
@@ -528,6 +544,9 @@ func stripAxis(h *Handle, parts []Handle) int {
 	}
 	lo, hi := 0, 0 // of the part before
 	for i := range parts {
+		if parts[i].empty != 0 {
+			continue
+		}
 		b := &parts[i].box
 		from, to := b.at(axis)
 		if !across(b, &h.box, axis) || from < lo || to < hi {

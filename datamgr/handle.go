@@ -218,12 +218,12 @@ func (h *Handle) describe(out *iface.Desc) {
 	n := 1
 	for a := int(d.rank) - 1; a >= 0; a-- {
 		step[a] = n
-		out.Base += h.box.from(a) * n
+		out.Base += h.first(a) * n
 		n *= d.dim(a)
 	}
 	for k := range int(h.rank) {
 		a := h.axes.at(k)
-		out.Dim[k], out.Off[k], out.Step[k] = h.dim(k), h.box.from(a), step[a]
+		out.Dim[k], out.Off[k], out.Step[k] = h.dim(k), h.first(a), step[a]
 	}
 }
 
@@ -239,9 +239,40 @@ func clearDesc(out *iface.Desc, rank int8) {
 	*(*[near]int)(out.Step[:]) = [near]int{}
 }
 
-// emptyPart reports whether h is a part without elements, such as rows of a sparse matrix that have no entries. Its
-// box has a place all the same, where the element of another part is.
+// emptyPart reports whether h is a part without elements, such as rows of a sparse matrix that have no entries.
 func (h *Handle) emptyPart() bool { return h.empty != 0 && h.parent != nil }
+
+// Boxes have an element at least. That of an empty part must be none of its datum, else a task on the part would
+// wait for tasks on the part that has the element. So along its empty axes it lies beyond the datum, by the
+// datum's size: see Handle.first. Wide boxes have no room for such numbers and stay where they are.
+
+// beyond returns where the box of a part of d that is empty along axis a begins there; at is where the part is.
+func (d *Datum) beyond(a, at int) int {
+	if d.box.wide() || d.whole.empty>>a&1 != 0 {
+		return at
+	}
+	return d.box.to(a) + at
+}
+
+// first returns where h begins along axis a, empty parts, too.
+func (h *Handle) first(a int) int {
+	at := h.box.from(a)
+	if h.empty>>a&1 != 0 {
+		at -= h.d.beyond(a, 0)
+	}
+	return at
+}
+
+// space returns the box of h, moved to where h begins if h is an empty part.
+func (h *Handle) space() Box {
+	b := h.box
+	for a := range int(h.d.rank) {
+		if h.empty>>a&1 != 0 {
+			b.set(a, h.first(a), h.first(a)+1)
+		}
+	}
+	return b
+}
 
 // dim is the size along the k-th index of h.
 func (h *Handle) dim(k int) int {
@@ -323,9 +354,10 @@ func (h *Handle) Site() *Site { return h.site }
 // each axis of the datum. Axes that it does not have are 0 to 1, and so are those
 // without elements.
 func (h *Handle) Place() (lo, hi [iface.MaxRank]int) {
-	n := h.box.axes()
+	b := h.space()
+	n := b.axes()
 	for k := range n {
-		lo[k], hi[k] = h.box.at(k)
+		lo[k], hi[k] = b.at(k)
 	}
 	for k := n; k < len(hi); k++ {
 		hi[k] = 1
@@ -511,11 +543,11 @@ func (h *Handle) trim(d *iface.Desc) {
 	d.Base, d.Step = d.Number() // elements keep their numbers
 	out := false                // h is picked from beyond the content
 	for a := range c.dim {
-		out = out || h.box.from(a) >= c.dim[a]
+		out = out || h.first(a) >= c.dim[a]
 	}
 	for k := range int(h.rank) {
 		a := h.axes.at(k)
-		d.Dim[k] = min(d.Dim[k], max(0, c.dim[a]-h.box.from(a)))
+		d.Dim[k] = min(d.Dim[k], max(0, c.dim[a]-h.first(a)))
 	}
 	if out && h.rank > 0 {
 		d.Dim[0] = 0

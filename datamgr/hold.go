@@ -56,6 +56,10 @@ func (o *Hold) boxOf(p *Handle) (Box, bool) {
 	for k := range int(h.rank) {
 		a := h.axes.at(k)
 		lo, hi := p.box.at(k)
+		if p.empty>>k&1 != 0 {
+			lo = h.d.beyond(a, h.box.from(a)+p.first(k)) - h.box.from(a)
+			hi = lo + 1
+		}
 		b.set(a, h.box.from(a)+lo, h.box.from(a)+hi)
 	}
 	return b, p.d == twin.d

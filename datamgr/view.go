@@ -132,7 +132,7 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 		return nil, errors.New("datamgr: data with a layout of its own on devices has no parts that a filter could make; register the parts one by one, each with its layouts")
 	}
 	grow := growth{ViewOptions: o}
-	pieces := []piece{{desc: h.Desc(), box: h.box, axes: h.axes}}
+	pieces := []piece{{desc: h.Desc(), box: h.space(), axes: h.axes}}
 	var dims []int
 	var last []func(int, *filter.Part) // of each piece: the parts of the view
 	per := 0                           // parts of a piece
@@ -187,7 +187,7 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, n), Filters: slices.Clone(fs)}
 	parts := make([]Handle, n)
 	for i := range pieces {
-		pieces[i].declare(parts[i*per:(i+1)*per], last[i])
+		pieces[i].declare(h.d, parts[i*per:(i+1)*per], last[i])
 	}
 	sub := g.Lock()
 	defer sub.Unlock()
@@ -297,8 +297,8 @@ func (p *piece) part(f *filter.Part) piece {
 	return q
 }
 
-// declare says what the parts of p are.
-func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
+// declare says what the parts of p, a piece of d, are.
+func (p *piece) declare(d *Datum, parts []Handle, part func(int, *filter.Part)) {
 	var f filter.Part
 	part(0, &f)
 	one := f.Desc(p.desc) // all drop the same axis
@@ -316,13 +316,13 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 		h.kind, h.rank, h.axes, h.box = one.Kind, one.Rank, axes, p.box
 		for k := range int(p.desc.Rank) {
 			a := p.axes.at(k)
-			lo, hi := f.Lo[k], f.Hi[k]
+			lo, hi := p.box.from(a)+f.Lo[k], p.box.from(a)+f.Hi[k]
 			if lo == hi {
 				h.empty |= 1 << a
-				hi++
+				lo = d.beyond(a, lo)
+				hi = lo + 1
 			}
-			from := p.box.from(a)
-			h.box.set(a, from+lo, from+hi)
+			h.box.set(a, lo, hi)
 		}
 	}
 }
@@ -332,7 +332,9 @@ func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
 func (h *Handle) place() {
 	d := h.d
 	for k := range int(d.rank) {
-		h.off += h.box.from(k) * d.stride.at(k) * int(d.elem.Size())
+		if h.empty>>k&1 == 0 {
+			h.off += h.box.from(k) * d.stride.at(k) * int(d.elem.Size())
+		}
 	}
 	h.choose()
 }
