@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
@@ -37,6 +38,15 @@ func (b *Box) within(o *Box) bool {
 	return true
 }
 
+// hull returns the smallest box that has b and o.
+func (b *Box) hull(o *Box) Box {
+	h := *b
+	for k := range h.Lo {
+		h.Lo[k], h.Hi[k] = min(h.Lo[k], o.Lo[k]), max(h.Hi[k], o.Hi[k])
+	}
+	return h
+}
+
 // cut returns the part of b in o, which it touches, and what is left of b, in at most two boxes for each axis.
 func (b *Box) cut(o *Box) (inside Box, rest []Box) {
 	inside = *b
@@ -61,18 +71,20 @@ type Data struct {
 	pieces []*piece // without overlap; together they are the data
 	sums   []*Place // places with contributions that were not combined
 	found  []*piece // for the calls of each that change pieces
+	writes int      // so far: the value that the last one wrote
 }
 
-// piece is elements that the same ranks have.
+// piece is elements that the same ranks have, and that were written together.
 type piece struct {
 	holders []int   // in the order in which they got the value; none: there is no value
 	has     rankSet // the same
 	gone    bool    // it was cut, or replaced by a larger one
+	value   int     // the number of the write; 0: the value from the start
 	box     Box
 }
 
-func newPiece(box Box, holders []int) *piece {
-	q := &piece{box: box}
+func newPiece(box Box, value int, holders []int) *piece {
+	q := &piece{box: box, value: value}
 	q.give(holders...)
 	return q
 }
@@ -139,7 +151,7 @@ func Everywhere(size int) []int {
 
 // NewData returns the directory of data whose value is on the ranks in holders, nil for no value.
 func NewData(box Box, holders []int) *Data {
-	return &Data{pieces: []*piece{newPiece(box, holders)}}
+	return &Data{pieces: []*piece{newPiece(box, 0, holders)}}
 }
 
 // Pieces returns into how many pieces the data is cut: the elements of one are on the same ranks.
@@ -187,6 +199,13 @@ func (p *Place) on(rank int) bool {
 	return q != nil && q.has.contains(rank)
 }
 
+// allOn reports whether a rank has all elements of p that have a value.
+func (p *Place) allOn(rank int) bool {
+	has := true
+	p.each(func(q *piece) { has = has && (len(q.holders) == 0 || q.has.contains(rank)) })
+	return has
+}
+
 // each calls fn with the pieces that touch p.
 func (p *Place) each(fn func(*piece)) {
 	if q := p.whole(); q != nil {
@@ -226,6 +245,8 @@ func (p *Place) hasValue() bool {
 type Move struct {
 	Box      Box
 	From, To int
+
+	value int // that was written at once, and can only be lost as a whole
 }
 
 // Read gives a rank the value of p, and returns what has to be sent for that. Elements without a value stay without.
@@ -242,7 +263,7 @@ func (p *Place) read(rank int, moves []Move) []Move {
 
 // give is read for elements that may have no value: these are in none, and with fresh they are taken to have one on that rank then.
 func (p *Place) give(rank int, fresh bool, moves []Move) (_ []Move, none []Box) {
-	lacks := p.data.found[:0]
+	lacks, first := p.data.found[:0], len(moves)
 	if q := p.whole(); q == nil {
 		p.each(func(q *piece) {
 			if !q.has.contains(rank) {
@@ -266,11 +287,69 @@ func (p *Place) give(rank int, fresh bool, moves []Move) (_ []Move, none []Box) 
 			for 2*top <= n {
 				top *= 2
 			}
-			moves = append(moves, Move{q.box, q.holders[n-top], rank})
+			moves = append(moves, Move{q.box, q.holders[n-top], rank, q.value})
 		}
 		q.give(rank)
 	}
+	if len(moves) > first+1 {
+		moves = append(moves[:first], joinMoves(moves[first:])...)
+	}
 	return moves, none
+}
+
+// joinMoves makes fewer moves of those to one rank: a value that was cut for other tasks travels in one piece if one rank has all of
+// it. Values of different tasks do not, as each may be lost alone. The result has the memory of moves.
+func joinMoves(moves []Move) []Move {
+	slices.SortStableFunc(moves, func(a, b Move) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.value, b.value)) })
+	out := moves[:0]
+	for len(moves) > 0 {
+		n := 1
+		hull, elements := moves[0].Box, moves[0].Box.Elements()
+		for n < len(moves) && moves[n].From == moves[0].From && moves[n].value == moves[0].value {
+			hull = hull.hull(&moves[n].Box)
+			elements += moves[n].Box.Elements()
+			n++
+		}
+		group := moves[:n]
+		moves = moves[n:]
+		if elements == hull.Elements() {
+			group[0].Box = hull
+			out = append(out, group[0])
+			continue
+		}
+		for k := len(hull.Lo) - 1; k >= 0 && len(group) > 1; k-- {
+			if hull.Hi[k]-hull.Lo[k] > 1 {
+				group = joinAlong(group, k)
+			}
+		}
+		out = append(out, group...)
+	}
+	return out
+}
+
+// joinAlong joins moves whose boxes are side by side along an axis, and puts them in the order of their boxes.
+func joinAlong(moves []Move, axis int) []Move {
+	slices.SortFunc(moves, func(a, b Move) int {
+		for k := range a.Box.Lo {
+			if k != axis {
+				if c := cmp.Or(cmp.Compare(a.Box.Lo[k], b.Box.Lo[k]), cmp.Compare(a.Box.Hi[k], b.Box.Hi[k])); c != 0 {
+					return c
+				}
+			}
+		}
+		return cmp.Compare(a.Box.Lo[axis], b.Box.Lo[axis])
+	})
+	out := moves[:1]
+	for i := range moves[1:] {
+		next, last := &moves[1+i].Box, &out[len(out)-1].Box
+		joined := last.hull(next)
+		if last.Hi[axis] == next.Lo[axis] && joined.Elements() == last.Elements()+next.Elements() {
+			*last = joined
+			continue
+		}
+		out = append(out, moves[1+i])
+	}
+	return out
 }
 
 // split cuts q at the borders of box and returns the piece that is inside.
@@ -278,17 +357,19 @@ func (d *Data) split(q *piece, box *Box) *piece {
 	inside, rest := q.box.cut(box)
 	q.gone = true
 	d.pieces = slices.DeleteFunc(d.pieces, func(o *piece) bool { return o == q })
-	in := newPiece(inside, q.holders)
+	in := newPiece(inside, q.value, q.holders)
 	d.pieces = append(d.pieces, in)
 	for _, r := range rest {
-		d.pieces = append(d.pieces, newPiece(r, q.holders))
+		d.pieces = append(d.pieces, newPiece(r, q.value, q.holders))
 	}
 	return in
 }
 
 // Write makes ranks the only ones that have a value of p, a new one.
 func (p *Place) Write(ranks ...int) {
+	p.data.writes++
 	if q := p.whole(); q != nil && p.exact {
+		q.value = p.data.writes
 		if len(ranks) != 1 || len(q.holders) != 1 || q.holders[0] != ranks[0] {
 			q.giveOnly(ranks...)
 		}
@@ -300,6 +381,7 @@ func (p *Place) Write(ranks ...int) {
 	d.found = touched
 	if len(touched) == 1 && touched[0].box == p.box {
 		touched[0].giveOnly(ranks...)
+		touched[0].value = d.writes
 		return
 	}
 	for _, q := range touched {
@@ -309,7 +391,7 @@ func (p *Place) Write(ranks ...int) {
 		q.gone = true
 	}
 	d.pieces = slices.DeleteFunc(d.pieces, func(q *piece) bool { return q.gone })
-	p.cover, p.exact = newPiece(p.box, ranks), true
+	p.cover, p.exact = newPiece(p.box, d.writes, ranks), true
 	d.pieces = append(d.pieces, p.cover)
 }
 
@@ -333,12 +415,14 @@ func (p *Place) Source() int {
 // Claim is Read that makes a rank the one that has a value of the elements that have none, which are in none.
 func (p *Place) Claim(rank int) (moves []Move, none []Box) { return p.give(rank, true, nil) }
 
-// Contribute notes that a rank adds to p, and returns the rank where the contributions are added to the value: one that
-// has the first element, or the owner. The value is on that rank if moves were carried out. Elements in none have no value: the
-// contributions are their value.
+// Contribute notes that a rank adds to p, and returns the rank where the contributions are added to the value: the first that
+// contributes if it has all that has a value, else one that has the first element, or the owner. The value is on that rank if moves were carried
+// out. Elements in none have no value: the contributions are their value.
 func (p *Place) Contribute(rank int) (home int, moves []Move, none []Box) {
 	if p.contributors == nil {
-		p.home = p.Source()
+		if p.home = rank; !p.allOn(rank) {
+			p.home = p.Source()
+		}
 		moves, none = p.give(p.home, true, nil)
 		p.contributors = make([]int, 0, 4)
 		p.data.sums = append(p.data.sums, p)
