@@ -384,17 +384,19 @@ func (w *writer) each(st *ir.Stmt, p place) {
 		l = newLanes(w.fn, st.Domain[axis].Slot, 0, body)
 		l.width = w.laneWidth(l, body, nil)
 		name := w.fn.Slots[st.Domain[axis].Slot].Name
-		rows := w.rowsOf(st, body, l, axis)
-		if rows > 1 {
-			w.note(st.Head, "%d lanes of `%s` in %d rows of `%s`, %v", l.width, name, rows, w.fn.Slots[st.Domain[axis-1].Slot].Name, workOf(st.Body, nil))
-		} else {
-			w.note(st.Head, "%d lanes of `%s`, %v", l.width, name, workOf(st.Body, nil))
+		several := func(how string, rows int, write func()) {
+			w.note(st.Head, "%d lanes of `%s` in %s%d rows of `%s`, %v", l.width, name, how, rows, w.fn.Slots[st.Domain[axis-1].Slot].Name, workOf(st.Body, nil))
+			w.around(&domain{d.ranges[:axis-1], d.lo, d.n}, 0, -1, false, c, write)
 		}
-		if rows > 1 {
-			outer := &domain{d.ranges[:axis-1], d.lo, d.n}
-			w.around(outer, 0, -1, false, c, func() { w.inRows(d, l, rows, body) })
+		if rows := w.rowsOf(st, body, l, axis); rows > 1 {
+			several("", rows, func() { w.inRows(d, l, rows, body) })
 			return
 		}
+		if rows := w.tileRows(st, body, l, axis); rows > 0 {
+			several("tiles of ", rows, func() { w.inTiles(d, l, rows, c, body) })
+			return
+		}
+		w.note(st.Head, "%d lanes of `%s`, %v", l.width, name, workOf(st.Body, nil))
 		w.around(d, 0, axis, false, c, func() {
 			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, func(p place) { w.stmts(body, p) })
 		})
