@@ -30,7 +30,7 @@
 // serves one caller at a time. That needs MPI_THREAD_SERIALIZED; Init asks for MPI_THREAD_MULTIPLE, makes do with
 // MPI_THREAD_FUNNELED, when that goroutine starts all operations, and refuses MPI_THREAD_SINGLE.
 //
-// Neither implementation can wait without polling. The goroutine polls without a pause for Options.Spin after anything has
+// Neither implementation can wait without polling. The goroutine polls for Options.Spin after anything has
 // happened, and then with pauses from 20 µs to 1 ms, or 10 ms if no operation is under way. Starting an operation
 // ends a pause, a message from elsewhere does not: the first one after a while is noticed up to a millisecond late.
 //

@@ -8,6 +8,9 @@ import (
 
 const pidfdOpen = 434 // the same on all architectures
 
+// yield lets other threads run on this processor, if there are any.
+func yield() { _, _, _ = syscall.Syscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
+
 // watchProcess returns a channel that is closed when a process of this machine ends, even as long
 // as its parent has not taken notice. forget has to be called in the end. The channel is nil for the number 0, and on
 // systems without a way to watch: Linux has one from 5.10 on.

@@ -4,6 +4,7 @@ package mpi
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -389,6 +390,8 @@ func (w *World) drive() {
 			return
 		}
 		if time.Since(last) < w.spin {
+			runtime.Gosched() // a rank that is bound to a core has one processor for all goroutines
+			yield()
 			continue
 		}
 		most := longNap

@@ -34,8 +34,8 @@ func (l ThreadLevel) String() string {
 // Options are settings of Init; the zero value is right for most programs.
 type Options struct {
 	// Spin is how long the goroutine that drives MPI polls after something has happened, before it
-	// sleeps between polls: 0 is 50 µs, and a negative time none. Longer is faster where messages follow each other
-	// slowly, and takes a core from kernels.
+	// sleeps between polls: 0 is 1 ms, and a negative time none. Meanwhile it lets other goroutines and threads of its core go
+	// first. Longer is faster where messages follow each other slowly, and takes time from kernels.
 	Spin time.Duration
 	// Silence is how long a rank may be silent before it counts as lost: 0 is 30 s, a
 	// negative time for ever, and the shortest time is 500 ms. Ranks send each other beats all the time, also while
@@ -116,7 +116,7 @@ func Init(ctx context.Context, o Options) (*World, error) {
 	}
 	w.wake = make(chan struct{}, 1)
 	if w.spin == 0 {
-		w.spin = 50 * time.Microsecond
+		w.spin = time.Millisecond
 	}
 	if o.Threads == 0 {
 		o.Threads = Multiple

@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		first, _ := strconv.ParseUint(os.Getenv(firstVariable), 10, 64)
 		os.Exit(rank(n, first))
 	}
+	if n, err := strconv.Atoi(os.Getenv(hopsVariable)); err == nil {
+		if err := measureHops(n); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -54,17 +61,20 @@ func rank(programs int, first uint64) int {
 	return 0
 }
 
+// launchers start ranks on this machine.
+var launchers = []struct {
+	name string
+	args []string
+}{
+	{"mpirun.openmpi", []string{"--allow-run-as-root", "--oversubscribe"}},
+	{"mpirun.mpich", nil},
+}
+
 // TestMPI runs random programs on ranks of Open MPI and MPICH.
 func TestMPI(t *testing.T) {
-	for _, test := range []struct {
-		launcher string
-		args     []string
-	}{
-		{"mpirun.openmpi", []string{"--allow-run-as-root", "--oversubscribe"}},
-		{"mpirun.mpich", nil},
-	} {
-		t.Run(test.launcher, func(t *testing.T) {
-			path, err := exec.LookPath(test.launcher)
+	for _, l := range launchers {
+		t.Run(l.name, func(t *testing.T) {
+			path, err := exec.LookPath(l.name)
 			if err != nil {
 				if os.Getenv("STARPUSH_NEED_MPI") != "" {
 					t.Fatal(err)
@@ -80,7 +90,7 @@ func TestMPI(t *testing.T) {
 			for {
 				for _, size := range []int{2, 3, 4, 7} {
 					ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-					cmd := exec.CommandContext(ctx, path, append(test.args[:len(test.args):len(test.args)], "-n", strconv.Itoa(size), os.Args[0])...)
+					cmd := exec.CommandContext(ctx, path, append(l.args[:len(l.args):len(l.args)], "-n", strconv.Itoa(size), os.Args[0])...)
 					cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", programsVariable, programs), fmt.Sprintf("%s=%d", firstVariable, first))
 					cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 					cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

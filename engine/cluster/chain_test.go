@@ -1,0 +1,134 @@
+//go:build unix
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/accel/mpi"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+// hopsVariable has ranks measure that many hops between two ranks.
+const hopsVariable = "STARPUSH_CLUSTER_TEST_HOPS"
+
+// measureHops prints on rank 0 how long a hop takes: of an empty program that only sends and receives 8 bytes, and of a chain of tasks that
+// take turns on the two ranks.
+func measureHops(hops int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	w, err := mpi.Init(ctx, mpi.Options{})
+	if err != nil {
+		return err
+	}
+	end := OverMPI(w.Comm())
+	pingPong, err := pingPong(end, hops)
+	if err != nil {
+		return err
+	}
+	chain, err := chain(ctx, end, hops)
+	if err != nil {
+		return err
+	}
+	if end.Rank() == 0 {
+		fmt.Println(pingPong.Nanoseconds()/int64(hops), chain.Nanoseconds()/int64(hops))
+	}
+	return w.Close(ctx)
+}
+
+// pingPong sends 8 bytes to and fro.
+func pingPong(end Comm, hops int) (time.Duration, error) {
+	data := make([]byte, 8)
+	done := make(chan error, 1)
+	other := 1 - end.Rank()
+	began := time.Now()
+	for k := range hops {
+		if k%2 == end.Rank() {
+			end.Send(other, 0, data, func(err error) { done <- err })
+		} else {
+			end.Recv(other, 0, data, func(_ int, err error) { done <- err })
+		}
+		if err := <-done; err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began), nil
+}
+
+// chain runs tasks that each add to the same number, on the two ranks in turn.
+func chain(ctx context.Context, end Comm, hops int) (time.Duration, error) {
+	rt, err := engine.New(engine.Options{Workers: 1})
+	if err != nil {
+		return 0, err
+	}
+	j := NewJob(ctx, rt, end, Options{})
+	h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64}, func(b *iface.Buffer) error {
+		iface.Slice[int64](b)[0] = 0
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	c := &engine.Codelet{Name: "add", Modes: []iface.AccessMode{iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		iface.Slice[int64](c.Buffer(0))[0]++
+		return nil
+	}}}
+	if err := j.Wait(ctx); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	ops := []engine.Operand{{Handle: h, Mode: iface.RW}}
+	for k := range hops {
+		if err := j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: c, Operands: ops}, On: 1 + k%2}); err != nil {
+			return 0, err
+		}
+	}
+	a, err := j.Acquire(ctx, h, iface.R, engine.AcquireOptions{})
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(began)
+	if got := iface.Slice[int64](a.Buffer())[0]; got != int64(hops) {
+		return 0, fmt.Errorf("the chain counts to %d, want %d", got, hops)
+	}
+	if err := a.Release(); err != nil {
+		return 0, err
+	}
+	if err := j.Close(); err != nil {
+		return 0, err
+	}
+	return took, rt.Close()
+}
+
+// BenchmarkChain measures a hop of a chain of tasks over two ranks of MPI beside one of messages alone.
+func BenchmarkChain(b *testing.B) {
+	for _, l := range launchers {
+		b.Run(l.name, func(b *testing.B) {
+			path, err := exec.LookPath(l.name)
+			if err != nil {
+				b.Skip(err)
+			}
+			hops := max(100, b.N)
+			cmd := exec.Command(path, append(l.args[:len(l.args):len(l.args)], "-n", "2", os.Args[0])...)
+			cmd.Env = append(os.Environ(), hopsVariable+"="+strconv.Itoa(hops))
+			out, err := cmd.CombinedOutput()
+			var pingPong, chain float64
+			if err == nil {
+				_, err = fmt.Sscan(string(out), &pingPong, &chain)
+			}
+			if err != nil {
+				b.Fatalf("%v\n%s", err, out)
+			}
+			b.ReportMetric(pingPong, "ns/message")
+			b.ReportMetric(chain, "ns/hop")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
