@@ -347,7 +347,7 @@ func TestFewestMessages(t *testing.T) {
 		sent, least, calls = sent+s, least+l, calls+c
 		more = n < *seed+60 || time.Now().Before(end)
 	}
-	t.Logf("%d programs, %d calls: %d messages, of which %d are the fewest possible", n-*seed, calls, sent, least)
+	t.Logf("%d programs, %d calls: %d messages, and %d are the fewest possible", n-*seed, calls, sent, least)
 	if float64(sent) > 1.1*float64(least) {
 		t.Errorf("%d messages, where %d are the fewest possible", sent, least)
 	}
