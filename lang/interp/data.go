@@ -459,6 +459,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "layout", -1); x != nil {
 		layouts = c.ref(x)
 	}
+	owner := c.ownerOf(e)
 	var source func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
 	if x, _ := argument(e, "fill", -1); x != nil {
 		source = c.fillSource(x, el)
@@ -475,7 +476,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	return func(f *frame, name string) any {
 		m := f.m
 		s := spec
-		s.Name = name
+		s.Name, s.Owner = name, owner(f)
 		s.Dims = make([]int, len(dims))
 		for k, d := range dims {
 			n := d(f)
@@ -521,6 +522,23 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 			m.setLayouts(w, layoutsOf(layouts(f)))
 		}
 		return w
+	}
+}
+
+// ownerOf compiles the rank that owns the data of a constructor: the result is 1 + that, 0 for none, as in engine.DataSpec.
+func (c *compiler) ownerOf(e *syntax.Call) func(f *frame) int {
+	x, _ := argument(e, "owner", -1)
+	if x == nil {
+		return func(*frame) int { return 0 }
+	}
+	rank, at := c.int(x), c.positionOf(x)
+	return func(f *frame) int {
+		r := rank(f)
+		f.m.needRank("owner", r, at)
+		if r >= math.MaxInt {
+			f.m.failHelp("E0705", at, "", "write a number that a run may have; a larger one is taken modulo the number of ranks", "owner is %d, and no run has as many ranks", r)
+		}
+		return 1 + int(r)
 	}
 }
 
