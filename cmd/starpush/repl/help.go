@@ -67,7 +67,7 @@ func TopicOf(word string) string {
 		return "files"
 	case "codelet", "each":
 		return "codelets"
-	case "halo", "by", "then", "filter":
+	case "halo", "by", "then", "over", "filter":
 		return "filters"
 	case "with":
 		return "options"
