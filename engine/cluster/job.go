@@ -469,7 +469,7 @@ func (d *distributed) owner(h *datamgr.Handle, size int) int {
 }
 
 // Owner returns which of size ranks owns data, or a part of it. given is the rank to which the program gave it, which any number of ranks has by
-// its remainder, or below 0: then whole data goes to the ranks in turn, by the number of the data in the order of first use, and parts by Deal: k is the number
+// its remainder, or below 0: then whole data goes to the ranks in turn, by the number of the data in the order of first use, and parts as deal says: k is the number
 // of the part in its view, below 0 for whole data, and dims are the numbers of parts along the axes of the view.
 func Owner(given, number, k int, dims []int, size int) int {
 	switch {
@@ -478,11 +478,11 @@ func Owner(given, number, k int, dims []int, size int) int {
 	case k < 0:
 		return number % size
 	}
-	return Deal(k, dims, size)
+	return deal(k, dims, size)
 }
 
-// Deal returns the rank that owns part k of a view with the given numbers of parts along its axes.
-func Deal(k int, dims []int, size int) int {
+// deal returns the rank that owns part k of a view with the given numbers of parts along its axes.
+func deal(k int, dims []int, size int) int {
 	if len(dims) < 2 {
 		return k % size
 	}

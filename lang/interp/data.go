@@ -525,23 +525,6 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	}
 }
 
-// ownerOf compiles the rank that owns the data of a constructor: the result is 1 + that, 0 for none, as in engine.DataSpec.
-func (c *compiler) ownerOf(e *syntax.Call) func(f *frame) int {
-	x, _ := argument(e, "owner", -1)
-	if x == nil {
-		return func(*frame) int { return 0 }
-	}
-	rank, at := c.int(x), c.positionOf(x)
-	return func(f *frame) int {
-		r := rank(f)
-		f.m.needRank("owner", r, at)
-		if r >= math.MaxInt {
-			f.m.failHelp("E0705", at, "", "write a number that a run may have; a larger one is taken modulo the number of ranks", "owner is %d, and no run has as many ranks", r)
-		}
-		return 1 + int(r)
-	}
-}
-
 // capacity gives spec room for n elements, or rows.
 func (m *Machine) capacity(spec *engine.DataSpec, n int64, at position) {
 	if size := spec.Dims[0]; n < int64(size) || n > math.MaxInt32<<8 {

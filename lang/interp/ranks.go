@@ -43,13 +43,6 @@ func (m *Machine) oneRankOnly(what, help string, at position) {
 	m.failHelp("E0705", at, "", help, "%s is possible on one rank only, and this run has %d", what, m.ranks.Size())
 }
 
-// needRank raises E0705 if r, the value of what, is no number of a rank.
-func (m *Machine) needRank(what string, r int64, at position) {
-	if r < 0 {
-		m.fail("E0705", at, "%s is %d; ranks have numbers from 0, and one that this run does not have is taken modulo their number", what, r)
-	}
-}
-
 // anywhere reports whether mine is true on any rank: they all take the same branch then.
 func (m *Machine) anywhere(mine bool, at position) bool {
 	if m.ranks == nil {

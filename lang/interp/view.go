@@ -5,6 +5,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -207,6 +208,32 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	return fc
 }
 
+// Owners of data on several ranks: owner = r of register, and over grid(p, q) of partition.
+
+// needRank raises E0705 if r, the value of what, is no number of a rank.
+func (m *Machine) needRank(what string, r int64, at position) {
+	if r < 0 {
+		m.fail("E0705", at, "%s is %d; ranks have numbers from 0, and one that this run does not have is taken modulo their number", what, r)
+	}
+}
+
+// ownerOf compiles the rank that owns the data of a constructor: the result is 1 + that, 0 for none, as in engine.DataSpec.
+func (c *compiler) ownerOf(e *syntax.Call) func(f *frame) int {
+	x, _ := argument(e, "owner", -1)
+	if x == nil {
+		return func(*frame) int { return 0 }
+	}
+	rank, at := c.int(x), c.positionOf(x)
+	return func(f *frame) int {
+		r := rank(f)
+		f.m.needRank("owner", r, at)
+		if r >= math.MaxInt {
+			f.m.failHelp("E0705", at, "", "write a number that a run may have; a larger one is taken modulo the number of ranks", "owner is %d, and no run has as many ranks", r)
+		}
+		return 1 + int(r)
+	}
+}
+
 // gridCode makes the grid of ranks of a view.
 type gridCode struct {
 	at      position
@@ -221,8 +248,7 @@ func (c *compiler) over(g *syntax.FilterCall) *gridCode {
 	}
 	code := &gridCode{at: c.positionOf(g)}
 	for _, a := range g.Args {
-		code.numbers = append(code.numbers, c.int(a.Value))
-		code.ats = append(code.ats, c.positionOf(a.Value))
+		code.numbers, code.ats = append(code.numbers, c.int(a.Value)), append(code.ats, c.positionOf(a.Value))
 	}
 	return code
 }
@@ -234,24 +260,13 @@ func (g *gridCode) grid(f *frame) []int {
 	}
 	out := make([]int, len(g.numbers))
 	for k, number := range g.numbers {
-		n := number(f)
+		n := min(number(f), datamgr.MaxGrid+1) // which is an error of the view
 		if n < 1 {
 			f.m.failHelp("E0505", g.ats[k], "", "write 1 or more; without `over` the ranks deal the parts", "`grid` needs at least one rank along each index, and this is %d", n)
-		}
-		if n > datamgr.MaxGrid {
-			f.m.failHelp("E0505", g.ats[k], "", "write how many ranks share the parts along this index", "%d is more ranks than a run can have", n)
 		}
 		out[k] = int(n)
 	}
 	return out
-}
-
-// badGrid raises E0505 for a grid that does not suit the view.
-func (m *Machine) badGrid(e *datamgr.GridError, g *gridCode) {
-	if len(e.Grid) != len(e.Dims) {
-		m.failHelp("E0505", g.at, "", "give `grid` a number of ranks for each index", "the view has %s, and `grid` has %s", check.Indices(len(e.Dims)), plural(int64(len(e.Grid)), "number"))
-	}
-	m.failHelp("E0505", g.at, "", "write how many ranks share the parts along each index", "%s", strings.TrimPrefix(e.Error(), "datamgr: "))
 }
 
 // Box is one part that a host filter gives; see lang.Box.
@@ -632,10 +647,14 @@ func (m *Machine) viewRoom(at position) func(bytes int64) error {
 // badView raises why a view was not declared.
 func (m *Machine) badView(f *frame, err error, h *Handle, box slicePlace, fs []*filterCode, over *gridCode) {
 	var grid *datamgr.GridError
-	if errors.As(err, &grid) {
-		m.badGrid(grid, over)
+	if !errors.As(err, &grid) {
+		m.badFilter(f, err, h, box, fs)
 	}
-	m.badFilter(f, err, h, box, fs)
+	message := strings.TrimPrefix(err.Error(), "datamgr: ")
+	if len(grid.Grid) != len(grid.Dims) {
+		message = fmt.Sprintf("the view has %s, and `grid` has %s", check.Indices(len(grid.Dims)), plural(int64(len(grid.Grid)), "number"))
+	}
+	m.failHelp("E0505", over.at, "", "give `grid` the number of ranks that share the parts along each index", "%s", message)
 }
 
 // badFilter raises what a filter found: E0502, E0504, E0505.

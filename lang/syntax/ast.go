@@ -150,7 +150,7 @@ type (
 		Name    *Ident
 		Of      []Expr
 		Filters []*FilterCall
-		Over    *FilterCall // over grid(...), on the ranks of which the parts are; nil: none
+		Over    *FilterCall // the grid of ranks that own the parts; nil: none
 	}
 	// FilterCall is a filter of a partition with its arguments, or the grid after over.
 	FilterCall struct {

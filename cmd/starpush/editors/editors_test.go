@@ -151,7 +151,7 @@ func helixWords() string {
 	for _, l := range []struct {
 		name  string
 		words []string
-	}{{"keyword", keywords}, {"keyword.storage.modifier", modes}, {"type.builtin", typeWords},
+	}{{"keyword", sorted(keywords, names(vocab.Clauses))}, {"keyword.storage.modifier", modes}, {"type.builtin", typeWords},
 		{"function.builtin", functions}, {"constant.builtin", constants}} {
 		var list []string
 		for _, w := range l.words {
