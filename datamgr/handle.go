@@ -108,6 +108,7 @@ type Handle struct {
 	frags      []*fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
+	owner  int // 1 + the rank that the program gave it, or what it is a part of; 0: none
 	off    int // bytes from element 0 of the datum, in its main layout
 	box    Box
 	parent *Handle
@@ -371,6 +372,11 @@ func (h *Handle) Root() *Handle { return h.d.whole }
 // Parent returns the handle that was partitioned to make this one; nil for a
 // whole datum.
 func (h *Handle) Parent() *Handle { return h.parent }
+
+// OwnerRank returns the rank, of several that run the program together, to which the program gave h: by Spec.Owner, or for a part by the
+// ViewOptions.Grid of its view, otherwise what it is a part of has the same. It may be above the number of ranks: it is meant modulo that.
+// ok is false, and rank -1, if the program gave it to none: the ranks deal it themselves.
+func (h *Handle) OwnerRank() (rank int, ok bool) { return h.owner - 1, h.owner > 0 }
 
 // ReadOnly reports whether the owner of the data forbids writing it.
 func (h *Handle) ReadOnly() bool { return h.readOnly }

@@ -133,6 +133,9 @@ type Spec struct {
 	// NoCache gives the memory of copies on devices back to the device as soon as they are evicted; memory of other
 	// data is kept for copies of the same size, as a driver takes long to allocate.
 	NoCache bool
+	// Owner is 1 + the rank that owns the data, modulo the number of ranks, where several run the program together (package engine/cluster); 0: they
+	// deal it in turn. Parts of views are owned by the same rank, unless ViewOptions.Grid says otherwise. Alone, a process owns all.
+	Owner int
 	// Object says how the value is handled; only data of kind Object has it. The runtime owns the value.
 	Object *Object
 	// Layout says where the arrays lie; only data of kind Arrays has it, with elements of type U8. It must not change.
@@ -256,7 +259,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	d.shape(&desc, &stride)
 	h := d.newWhole(&desc)
 	f := d.root
-	h.readOnly, h.reduce, h.site = s.ReadOnly, s.Reduce, s.Site
+	h.readOnly, h.reduce, h.site, h.owner = s.ReadOnly, s.Reduce, s.Site, s.Owner
 	if s.Name != "" {
 		h.more().name.Store(&s.Name)
 	}
@@ -465,6 +468,9 @@ func (s *Spec) desc() (iface.Desc, error) {
 	}
 	if s.Object != nil && s.Kind != iface.Object {
 		return fail("%v has elements and no Object, which is for data of a Go type", s.Kind)
+	}
+	if s.Owner < 0 {
+		return fail("the owner is %d; it is 1 + a rank, which counts from 0, or 0 for none", s.Owner)
 	}
 	if len(s.Dims) != int(d.Rank) {
 		return fail("%v has %d sizes, and got %d", s.Kind, d.Rank, len(s.Dims))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -63,6 +64,58 @@ type ViewOptions struct {
 	// times as they get known: partBytes for each part, and what pieces of the data
 	// need beyond one for each part. An error of it is that of the declaration. nil: there is room.
 	Room func(bytes int64) error
+	// Grid deals the parts over a grid of ranks, where several run the program together (package engine/cluster): one number of ranks for
+	// each index of the view, all positive. With {p, q}, part (i, j) is owned by rank (i mod p) * q + j mod q, modulo the number of ranks; with
+	// {p}, part i by rank i mod p. nil: the owner of Handle has the parts, and if the program gave that none, the ranks deal them.
+	Grid []int
+}
+
+// MaxGrid is the largest number of places in ViewOptions.Grid.
+const MaxGrid = math.MaxInt32
+
+// GridError says that a grid of ranks does not suit a view.
+type GridError struct {
+	Grid []int
+	Dims []int // numbers of parts along the indices of the view
+}
+
+// Error says what is wrong with the grid.
+func (e *GridError) Error() string {
+	if len(e.Grid) != len(e.Dims) {
+		return fmt.Sprintf("datamgr: a grid with %d numbers of ranks, and the view has %d indices: give one number for each", len(e.Grid), len(e.Dims))
+	}
+	for _, n := range e.Grid {
+		if n < 1 {
+			return fmt.Sprintf("datamgr: a grid with %d ranks along an index: there must be one at least", n)
+		}
+	}
+	return fmt.Sprintf("datamgr: a grid of %s ranks, and there can be %d in all", sizes(e.Grid), MaxGrid)
+}
+
+// checkGrid checks the grid of ranks of a view with dims parts.
+func checkGrid(grid, dims []int) error {
+	n := 1
+	for _, g := range grid {
+		if g < 1 || n > MaxGrid/g {
+			return &GridError{slices.Clone(grid), slices.Clone(dims)}
+		}
+		n *= g
+	}
+	if grid != nil && len(grid) != len(dims) {
+		return &GridError{slices.Clone(grid), slices.Clone(dims)}
+	}
+	return nil
+}
+
+// dealt returns the rank of part k of a view with dims parts in a grid.
+func dealt(k int, dims, grid []int) int {
+	rank, row := 0, 1
+	for a := len(dims) - 1; a >= 0; a-- {
+		rank += k % dims[a] % grid[a] * row
+		k /= dims[a]
+		row *= grid[a]
+	}
+	return rank
 }
 
 // partBytes is the memory of a part of a view, with one piece of the data, that the
@@ -183,6 +236,9 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 			pieces = next
 		}
 	}
+	if err := checkGrid(o.Grid, dims); err != nil {
+		return nil, err
+	}
 	n := len(pieces) * per
 	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, n), Filters: slices.Clone(fs)}
 	parts := make([]Handle, n)
@@ -203,7 +259,10 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 		p := &parts[m]
 		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce.inherited(p.kind), o.Site
 		p.id = base + 1 + int64(m)
-		p.flags, p.readOnly = h.flags, h.readOnly
+		p.flags, p.readOnly, p.owner = h.flags, h.readOnly, h.owner
+		if o.Grid != nil {
+			p.owner = 1 + dealt(m, dims, o.Grid)
+		}
 		managed(p).SetWriteThrough(through)
 		p.place()
 		v.Parts[m] = p

@@ -214,7 +214,7 @@ type Variable[T iface.Go] struct {
 	*datamgr.Handle
 }
 
-// A DataOption says more about new data: Name, Stride, Capacity, ReadOnly, Reduce, ReduceBy, Fill, HomeOn.
+// A DataOption says more about new data: Name, Stride, Capacity, ReadOnly, Reduce, ReduceBy, Fill, HomeOn, OwnedBy.
 type DataOption interface{ dataOption(*dataOptions) }
 
 // dataOptions is what the options of new data say.
@@ -267,6 +267,16 @@ func Capacity(dims ...int) DataOption {
 // and the like.
 func HomeOn(node int, p unsafe.Pointer) DataOption {
 	return dataOptionFunc(func(o *dataOptions) { o.spec.Node, o.spec.Home = node, p })
+}
+
+// OwnedBy gives data to a rank, from 0, modulo the number of ranks, where several run the program together: see Spec.Owner of
+// package datamgr, and package engine/cluster.
+func OwnedBy(rank int) DataOption {
+	return dataOptionFunc(func(o *dataOptions) {
+		if o.spec.Owner = 1 + rank; rank < 0 {
+			o.spec.Owner = rank // which is an error
+		}
+	})
 }
 
 // ReadOnly makes every use of the data that writes an error.

@@ -743,6 +743,10 @@ func (a *Analysis) guess(s *SyntaxToken, t, before syntax.Token) {
 		s.Kind = "modifier"
 		return
 	}
+	if vocab.EntryNamed(vocab.Clauses, t.Text) != nil { // a name of the tree is not guessed
+		s.Kind, s.Given = "keyword", true
+		return
+	}
 	if u := a.main(); u != nil && u.Objects[t.Text] != nil {
 		a.object(s, u.Objects[t.Text])
 		return

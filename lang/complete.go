@@ -166,6 +166,10 @@ func (c *completer) context(head, before string) []Completion {
 		return c.everything()
 	case last == "by" || last == "then" && first == "partition":
 		return c.filters(head)
+	case last == "over" && first == "partition":
+		return []Completion{{Text: "grid(", Kind: "keyword", Detail: vocab.Clauses[0].Syntax, Doc: vocab.Clauses[0].Doc}}
+	case first == "partition" && splits(head):
+		return afterFilter(head)
 	}
 	if k := strings.LastIndex(head, " with "); k >= 0 || last == "with" {
 		tail := ""
@@ -440,6 +444,24 @@ func arguments(kind, args string) []Completion {
 				out = append(out, Completion{Text: e.Name + " = ", Kind: "option", Detail: e.Syntax, Doc: e.Doc})
 			}
 		}
+	}
+	return out
+}
+
+// splits reports whether a partition has a complete filter at its end.
+func splits(head string) bool {
+	return strings.Contains(head, " by ") && strings.HasSuffix(head, ")") && strings.Count(head, "(") == strings.Count(head, ")")
+}
+
+// afterFilter lists what can follow a complete filter, or grid, of a partition.
+func afterFilter(head string) []Completion {
+	if strings.Contains(head, " over ") {
+		return nil
+	}
+	then := vocab.EntryNamed(vocab.Words, "then")
+	out := []Completion{{Text: "then", Kind: "keyword", Detail: then.Syntax, Doc: then.Doc}}
+	for _, e := range vocab.Clauses {
+		out = append(out, Completion{Text: e.Name, Kind: "keyword", Detail: e.Syntax, Doc: e.Doc})
 	}
 	return out
 }

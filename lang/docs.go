@@ -66,7 +66,7 @@ func builtinDoc(name string) (markdown string, ok bool) {
 			add(valueDoc(v.Entry, v.Type))
 		}
 	}
-	add(tablesDoc(name, vocab.Folds))
+	add(tablesDoc(name, vocab.Folds, vocab.Clauses))
 	add(filterDoc(name))
 	for _, set := range vocab.Options {
 		add(optionDoc(set.On, name))
@@ -221,7 +221,7 @@ func (a *Analysis) tokenDoc(t syntax.Token) string {
 		if modeWord[t.Text] {
 			return tablesDoc(t.Text, vocab.Modes) + "\n" + vocab.ModesNote + "\n"
 		}
-		return tablesDoc(t.Text, vocab.Folds, vocab.Builtins, vocab.BodyFuncs, vocab.TypeNames, vocab.ElemNames)
+		return tablesDoc(t.Text, vocab.Folds, vocab.Clauses, vocab.Builtins, vocab.BodyFuncs, vocab.TypeNames, vocab.ElemNames)
 	}
 	return ""
 }
@@ -266,6 +266,9 @@ func (a *Analysis) docOf(w word) string {
 			return text
 		}
 	case *syntax.FilterCall:
+		if s, ok := w.parent(1).(*syntax.Partition); ok && s.Over == p {
+			return tablesDoc("over", vocab.Clauses)
+		}
 		if w.Obj == nil {
 			return filterDoc(w.Name)
 		}

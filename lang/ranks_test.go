@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/engine/simulate"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -86,6 +87,31 @@ wait t
 insert add(RW x[5], 2)
 print(x)
 `},
+		{"owners", `
+struct Body { mass: f64; owner: i32 }
+codelet add(x: RW matrix[f64], k: int) { each i, j in x { x[i, j] += float(k + i * j) } }
+codelet scale(x: RW vector[f64], v: R variable[f64]) { each i in x { x[i] *= v } }
+codelet rows(A: R csr[f64], y: W vector[f64]) { each i in y { y[i] = A.val[i] + float(i) } }
+let over = 2
+register A, B = matrix[f64](12, 12, fill = 1, owner = 5)
+register v = variable[f64](fill = 3, owner = over)
+register b = vector[Body](6, mass = 1, owner = 7)
+register S = csr[f64](2, 2, ptr = [0, 1, 2], col = [0, 1], val = [1.0, 2.0], owner = 1)
+partition t = A by tiles(3, 4) over grid(2, over)
+partition s = B by rows(3) then cols(2)
+    over grid(3, 1)
+partition b by blocks(3) over grid(2)
+partition S by rows(2) over grid(4)
+for i, j in grid(3, 4) { insert add(RW t[i, j], i + j) }
+for i, j in grid(3, 2) { insert add(RW s[i, j], i - j) }
+partition inner = s[1, 1] by rows(2)
+insert add(RW inner[0], 7)
+for i in 0..3 { insert scale(RW b[i].mass, R v) }
+register y = vector[f64](2, owner = 3)
+partition y by blocks(2)
+for i in 0..2 { insert rows(R S[i], W y[i]) }
+print(A, B, b.mass, b.owner, y)
+`},
 		{"tasks and files", `
 codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
 register x, y = vector[f64](10, fill = 3)
@@ -115,6 +141,103 @@ wait
 			}
 		})
 	}
+}
+
+// TestOwners: tasks run on the owners of their data, of a run and of a plan that is simulated.
+func TestOwners(t *testing.T) {
+	const src = `
+extern codelet note(x: RW vector[f64], k: int)
+register x = vector[f64](12, fill = 1)
+register y, z = vector[f64](12, fill = 1, owner = 6)
+partition parts = x by blocks(6) over grid(3)
+partition y by blocks(2)
+partition zs = z by blocks(2) over grid(9)
+for i in 0..6 { insert note(RW parts[i], i) }
+for i in 0..2 { insert note(RW y[i], 6 + i) }
+for i in 0..2 { insert note(RW zs[i], 8 + i) }
+insert note(RW z, 10)
+insert note(RW y, 11) with rank = 1
+`
+	for _, test := range []struct {
+		ranks int
+		want  []int // the ranks of the tasks
+	}{
+		{1, []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+		{2, []int{0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1}},
+		{4, []int{0, 1, 2, 0, 1, 2, 2, 2, 0, 1, 2, 1}},
+	} {
+		got := make([]int, len(test.want))
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		for r, end := range cluster.Local(test.ranks) {
+			group.Go(func() {
+				rt, err := engine.New(engine.Options{Workers: 1})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer rt.Close()
+				note := func(task *lang.Task) error {
+					mu.Lock()
+					got[lang.Arg[int](task, "k")] = r
+					mu.Unlock()
+					return nil
+				}
+				i, err := noting(t, note, src).Run(context.Background(), rt, lang.Ranks(end))
+				if i != nil {
+					err = errors.Join(err, i.Close())
+				}
+				if err != nil {
+					t.Errorf("rank %d of %d: %v", r, test.ranks, err)
+				}
+			})
+		}
+		group.Wait()
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%d ranks: tasks on %v, want %v", test.ranks, got, test.want)
+		}
+	}
+
+	placed := strings.LastIndex(src, "insert") // simulations leave `with rank` out
+	plan, err := noting(t, func(*lang.Task) error { return nil }, src[:placed]).Plan(t.Context(), engine.Machine{Workers: 1, PerfDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := simulate.NewProgram(t.Context(), plan.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ranks, want := range map[int][]int64{1: {11}, 2: {8, 3}, 4: {3, 3, 5, 0}} {
+		m := &simulate.Machine{Name: "m", Computers: ranks, CPU: simulate.CPU{Workers: 1, NUMA: 1, Flops: 1, Bandwidth: 1}, Network: simulate.Link{Bandwidth: 1}}
+		r, err := simulate.Run(t.Context(), p, m, simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int64, ranks)
+		for _, w := range r.Workers {
+			got[w.Computer] += w.Tasks
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d computers run %v tasks, want %v", ranks, got, want)
+		}
+	}
+}
+
+// noting compiles a script with the codelet note.
+func noting(t *testing.T, note func(*lang.Task) error, src string) *lang.Program {
+	codelet, err := lang.NewCodelet("note(x: RW vector[f64], k: int)", lang.CPU(note))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{codelet}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, diags := c.Compile(context.Background(), "t.spu", []byte(src))
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // whole returns all texts of an error of a script.
@@ -163,6 +286,13 @@ insert sum(R x, RW z)
 		{"on a rank that is not", bad + "let r = 7\ninsert bad(RW y) with rank = r\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
 		{"below the ranks", bad + "let r = -1\ninsert bad(RW y) with rank = r\n", []string{"E0705", "rank is -1"}},
 		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
+		{"by its owner", bad + "register w = vector[i64](4, fill = 1, owner = 1)\ninsert bad(RW w)\nprint(w)\n", []string{"on rank 1: task `bad` failed"}},
+		{"by an owner that is not", bad + "register w = vector[i64](4, fill = 1, owner = 5)\npartition w by blocks(2)\ninsert bad(RW w[0])\nprint(w)\n", []string{"on rank 2: task `bad` failed"}},
+		{"by a grid", bad + "partition y by blocks(4) over grid(2)\ninsert bad(RW y[3])\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
+		{"by a grid that is not", bad + "partition y by blocks(4) over grid(4)\ninsert bad(RW y[3])\nprint(y)\n", []string{"on rank 0: task `bad` failed"}},
+		{"below the owners", bad + "let r = -1\nregister w = vector[i64](4, owner = r)\n", []string{"E0705", "owner is -1"}},
+		{"above the owners", bad + "let r = 9223372036854775807\nregister w = vector[i64](4, owner = r)\n", []string{"E0705", "no run has as many ranks"}},
+		{"an empty grid", bad + "let r = 0\npartition y by blocks(4) over grid(r)\n", []string{"E0505", "at least one rank along each index"}},
 		{"without order", bad + "insert sum(R x, RW y) with unordered = [y], rank = 1\n", []string{"E0705", "on one rank only"}},
 		{"without any order", bad + "insert sum(R x, RW y) with sequential = false\n", []string{"E0705", "on one rank only"}},
 		{"sizes", "extern codelet picky(x: RW vector[f64])\nregister a, b, c = vector[f64](4, fill = 1)\ninsert picky(RW c)\nprint(c)\n", []string{"E0702"}},

@@ -7,6 +7,9 @@
 // like this (Agullo et al., Achieving high performance on supercomputers with a sequential task-based programming model,
 // IEEE TPDS 2017).
 //
+// A task runs on the rank that owns most of what it writes (Runs), unless Task.On names another. Programs give data to ranks by DataSpec.Owner,
+// and the parts of views by ViewOptions.Grid; the ranks deal all other data themselves (Owner).
+//
 // The messages are the fewest that owners and order allow: a value goes to a rank at most once before it is
 // written again, and only in those elements that the rank lacks.
 package cluster

@@ -428,7 +428,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 		p.Handle, p.empty = h, emptyPart(h)
 		desc := h.Desc()
 		p.bytes = p.box.Elements() * int(desc.Elem.Size())
-		p.hash = hashPlace(d.number, &p.box)
+		p.hash = hashPlace(d.number, p.owner, &p.box)
 		d.places[h] = p
 	}
 	j.table.add(p)
@@ -450,26 +450,39 @@ func boxOf(h *datamgr.Handle) Box {
 	return Box{lo, hi}
 }
 
-// owner returns the rank that owns a handle: tiles are dealt in two dimensions over a grid of all ranks, other parts and
-// whole data in turn.
+// owner returns the rank that owns a handle.
 func (d *distributed) owner(h *datamgr.Handle, size int) int {
+	given, _ := h.OwnerRank()
 	parent := h.Parent()
-	if parent == nil {
-		return d.number % size
+	if given >= 0 || parent == nil {
+		return Owner(given, d.number, -1, nil, size)
 	}
 	if at, ok := d.owners[h]; ok {
 		return at
 	}
 	for _, v := range parent.Views() {
 		for k, part := range v.Parts {
-			d.owners[part] = Deal(k, v.Dims, size)
+			d.owners[part] = Owner(given, d.number, k, v.Dims, size)
 		}
 	}
 	return d.owners[h]
 }
 
-// Deal returns the rank that owns part k of a view with the given numbers of parts along its axes.
-func Deal(k int, dims []int, size int) int {
+// Owner returns which of size ranks owns data, or a part of it. given is the rank to which the program gave it, which any number of ranks has by
+// its remainder, or below 0: then whole data goes to the ranks in turn, by the number of the data in the order of first use, and parts as deal says: k is the number
+// of the part in its view, below 0 for whole data, and dims are the numbers of parts along the axes of the view.
+func Owner(given, number, k int, dims []int, size int) int {
+	switch {
+	case given >= 0:
+		return given % size
+	case k < 0:
+		return number % size
+	}
+	return deal(k, dims, size)
+}
+
+// deal returns the rank that owns part k of a view with the given numbers of parts along its axes.
+func deal(k int, dims []int, size int) int {
 	if len(dims) < 2 {
 		return k % size
 	}

@@ -144,6 +144,9 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	register := func() error {
 		dims := [][]int{{1 + r.IntN(40)}, {1 + r.IntN(9), 1 + r.IntN(9)}, {1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(5)}}[r.IntN(3)]
 		spec := engine.DataSpec{Kind: iface.KindOf(len(dims)), Elem: iface.I64, Dims: dims}
+		if r.IntN(3) == 0 {
+			spec.Owner = 1 + r.IntN(10)
+		}
 		var h *datamgr.Handle
 		var err error
 		if r.IntN(3) == 0 {
@@ -224,7 +227,17 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 			default:
 				f = filter.Axis(axis, 1+r.IntN(min(4, n)), 0)
 			}
-			v, err := rt.Partition(h, f)
+			var o engine.ViewOptions
+			if r.IntN(3) == 0 {
+				s, err := f.Split(d)
+				if err != nil {
+					return nil, err
+				}
+				for range s.Dims {
+					o.Grid = append(o.Grid, 1+r.IntN(3))
+				}
+			}
+			v, err := rt.PartitionWith(o, h, f)
 			if err != nil {
 				return nil, fmt.Errorf("%v: %w", d.String(), err)
 			}

@@ -82,9 +82,9 @@ func (s sequence) addText(text string) sequence {
 	return s.add(rest)
 }
 
-// hashPlace returns the hash of the elements of a box of some data.
-func hashPlace(number int, b *Box) uint64 {
-	s := newSequence.add(uint64(number))
+// hashPlace returns the hash of the elements of a box of some data, which a rank owns.
+func hashPlace(number, owner int, b *Box) uint64 {
+	s := newSequence.add(uint64(number)).add(uint64(owner))
 	for k := range b.Lo {
 		s = s.add(uint64(b.Lo[k])).add(uint64(b.Hi[k]))
 	}

@@ -76,6 +76,7 @@ type Handle struct {
 	Home   bool  // it has a value from the beginning
 	Part   int32 // of a part of a view: its number there; -1 for whole data
 	Dims   []int // of a part of a view: the numbers of parts along the axes of the view. Shared
+	Owner  int   // 1 + the rank to which the program gave it, see datamgr.Handle.OwnerRank; 0: none
 	cells  []int32
 }
 

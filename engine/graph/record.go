@@ -224,6 +224,9 @@ func (r *Recorder) handle(h *datamgr.Handle) int32 {
 	d := h.Desc()
 	i = int32(len(r.g.Handles))
 	x := Handle{Type: d.String(), Datum: datum, Bytes: d.Bytes(), Elem: int64(d.Elem.Size()), Home: h.Home(), Part: -1}
+	if rank, ok := h.OwnerRank(); ok {
+		x.Owner = 1 + rank
+	}
 	if p, ok := r.parts[h]; ok {
 		x.Part, x.Dims = int32(p.k), p.dims
 	}

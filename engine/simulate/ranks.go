@@ -131,11 +131,7 @@ func (d *distribution) placeOf(i int32) *cluster.Place {
 		x.dir, x.number = cluster.NewData(x.whole, holders), d.used
 		d.used++
 	}
-	owner := x.number % d.size
-	if h.Part >= 0 {
-		owner = cluster.Deal(int(h.Part), h.Dims, d.size)
-	}
-	d.place[i] = x.dir.Place(boxOf(h), owner)
+	d.place[i] = x.dir.Place(boxOf(h), cluster.Owner(h.Owner-1, x.number, int(h.Part), h.Dims, d.size))
 	return d.place[i]
 }
 

@@ -27,11 +27,16 @@ func script(seed uint64, rt *engine.Runtime, view func([]*datamgr.Handle), submi
 	r := rand.New(rand.NewPCG(seed, 9))
 	var all [][]*datamgr.Handle
 	for range 2 {
-		h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F64, Dims: []int{24, 24}}, func(*iface.Buffer) error { return nil })
+		h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F64, Dims: []int{24, 24}, Owner: max(0, r.IntN(8)-3)}, func(*iface.Buffer) error { return nil })
 		if err != nil {
 			return err
 		}
-		v, err := rt.Partition(h, []filter.Filter{filter.Tiles(3, 4, 0), filter.Rows(6, 0), filter.Cols(5, 0)}[r.IntN(3)])
+		k := r.IntN(3)
+		var o engine.ViewOptions
+		if r.IntN(2) == 0 {
+			o.Grid = [][]int{{1 + r.IntN(3), 1 + r.IntN(3)}, {1 + r.IntN(5)}, {1 + r.IntN(5)}}[k]
+		}
+		v, err := rt.PartitionWith(o, h, []filter.Filter{filter.Tiles(3, 4, 0), filter.Rows(6, 0), filter.Cols(5, 0)}[k])
 		if err != nil {
 			return err
 		}

@@ -421,6 +421,8 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	}
 	sparse := iface.Sparse(kind)
 	switch {
+	case name == "owner":
+		c.owner(a)
 	case name == "fill":
 		c.want(a.Value, el, "`fill`")
 		c.inRange(a.Value, el, "`fill`")
@@ -459,6 +461,15 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 			d.Help = append(d.Help, fmt.Sprintf("the element type is written in the square brackets: `%s[f64]`", kind))
 		}
 		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
+	}
+}
+
+// owner checks the rank that owns data.
+func (c *checker) owner(a *syntax.Arg) {
+	c.want(a.Value, types.TInt, "`owner`")
+	if v, ok := literal(a.Value); ok && v < 0 {
+		d := c.err("E0705", a.Value, fmt.Sprintf("`owner` is %d; ranks have numbers from 0", v))
+		d.Help = append(d.Help, "write 0 or more: a number that a run does not have is taken modulo the number of its ranks; without `owner` the ranks deal the data")
 	}
 }
 
@@ -772,7 +783,7 @@ func ConstructorArgs(kind string) []string {
 		for _, a := range f.Arrays {
 			names = append(names, a.Name)
 		}
-		names = append(names, "fill", "load")
+		names = append(names, "fill", "load", "owner")
 		if kind != "csr" {
 			return append(names, structureArgs[3:]...)
 		}
@@ -788,7 +799,7 @@ func ConstructorArgs(kind string) []string {
 	if kind == "matrix" || kind == "vector" {
 		names = append(names, "capacity")
 	}
-	return append(names, "layout", "reduce")
+	return append(names, "layout", "owner", "reduce")
 }
 
 // Sizes of data in square brackets, as arrays of other languages have them:

@@ -46,6 +46,9 @@ func (c *checker) partition(s *syntax.Partition) {
 			dims += n
 		}
 	}
+	if s.Over != nil {
+		c.over(s.Over, s, dims)
+	}
 	for _, x := range s.Of {
 		if slice := syntax.Slice(x); slice != nil {
 			x = slice.X
@@ -76,6 +79,57 @@ func (c *checker) partition(s *syntax.Partition) {
 		d.Label = fmt.Sprintf("a default view keeps the type of its handle, %v", of)
 		d.Help = append(d.Help, fmt.Sprintf("write `partition v = %s by ...`", c.text(s.Of[0])))
 	}
+}
+
+// over checks the grid of ranks of s, a view with dims indices, below 0 if that is not known.
+func (c *checker) over(g *syntax.FilterCall, s *syntax.Partition, dims int) {
+	g.Name.SetType(types.TNone)
+	known := true
+	for _, a := range g.Args {
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			c.expr(a.Value)
+			d := c.err("E0505", a.Name, "`grid` takes numbers without a name, one for each index of the view")
+			d.Help = append(d.Help, "write "+gridForm(dims))
+			known = false
+			continue
+		}
+		c.want(a.Value, types.TInt, "a number of `grid`")
+		if v, ok := literal(a.Value); ok && v < 1 {
+			d := c.err("E0505", a.Value, fmt.Sprintf("`grid` needs at least one rank along each index, and this is %d", v))
+			d.Help = append(d.Help, "write 1 or more; without `over` the ranks deal the parts")
+		}
+	}
+	if known && (dims >= 0 && len(g.Args) != dims || len(g.Args) == 0) {
+		message := fmt.Sprintf("the view has %s, and `grid` has %s", Indices(dims), plainNumbers(len(g.Args)))
+		if dims < 0 {
+			message = "`grid` needs a number for each index of the view"
+		}
+		d := c.err("E0505", g, message)
+		d.Help = append(d.Help, "write "+gridForm(dims)+", with a number of ranks for each index")
+	}
+}
+
+// gridForm is the grid of a view with dims indices, below 0 if that is not known.
+func gridForm(dims int) string {
+	switch {
+	case dims < 0:
+		return "`over grid(p)`, or `over grid(p, q)`"
+	case dims > 8:
+		return "`over grid(p, q, …)`"
+	}
+	var names []string
+	for k := range dims {
+		names = append(names, string("pqrstuvw"[k]))
+	}
+	return "`over grid(" + strings.Join(names, ", ") + ")`"
+}
+
+func plainNumbers(n int) string {
+	if n == 1 {
+		return "1 number"
+	}
+	return fmt.Sprintf("%d numbers", n)
 }
 
 // dimsOf is the number of indices of the parts that s makes, -1 if not known.

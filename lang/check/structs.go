@@ -76,14 +76,16 @@ func (c *checker) structValues(call *syntax.Call, t *types.Type) {
 			c.structFile(a.Value, "loaded", t)
 		case name == "layout":
 			c.structLayout(a, t)
+		case name == "owner":
+			c.owner(a)
 		default:
 			c.expr(a.Value)
 			d := c.err("E0705", a.Name, fmt.Sprintf("`%v` has no field `%s`", t, name))
 			c.wrongArg(a)
-			if best, ok := near(name, append(slices.Clone(names), structArgs...)); ok {
+			if best, ok := near(name, slices.Concat(names, structArgs, []string{"owner"})); ok {
 				d.Meant(name, best, "")
 			}
-			d.Help = append(d.Help, "all arguments: "+strings.Join(append(slices.Clone(names), "fill", "load", "layout"), ", "))
+			d.Help = append(d.Help, "all arguments: "+strings.Join(append(slices.Clone(names), "fill", "load", "layout", "owner"), ", "))
 		}
 	}
 	source := given["load"]

@@ -459,6 +459,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "layout", -1); x != nil {
 		layouts = c.ref(x)
 	}
+	owner := c.ownerOf(e)
 	var source func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
 	if x, _ := argument(e, "fill", -1); x != nil {
 		source = c.fillSource(x, el)
@@ -475,7 +476,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	return func(f *frame, name string) any {
 		m := f.m
 		s := spec
-		s.Name = name
+		s.Name, s.Owner = name, owner(f)
 		s.Dims = make([]int, len(dims))
 		for k, d := range dims {
 			n := d(f)

@@ -803,9 +803,7 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	}
 	if o.rank != nil {
 		r := o.rank(f)
-		if r < 0 {
-			m.fail("E0705", o.at["rank"], "rank is %d; ranks have numbers from 0, and one that this run does not have is taken modulo their number", r)
-		}
+		m.needRank("rank", r, o.at["rank"])
 		if m.ranks != nil {
 			st.on = 1 + int(r%int64(m.ranks.Size()))
 		}

@@ -214,7 +214,7 @@ func exprsOf(s syntax.Stmt) []syntax.Expr {
 			}
 		}
 	}
-	filters := func(fs []*syntax.FilterCall) {
+	filters := func(fs ...*syntax.FilterCall) {
 		for _, f := range fs {
 			for _, a := range f.Args {
 				add(a.Value)
@@ -252,7 +252,10 @@ func exprsOf(s syntax.Stmt) []syntax.Expr {
 		add(s.Value)
 	case *syntax.Partition:
 		add(s.Of...)
-		filters(s.Filters)
+		filters(s.Filters...)
+		if s.Over != nil {
+			filters(s.Over)
+		}
 	case *syntax.Unpartition:
 		add(s.Of...)
 		add(s.To)

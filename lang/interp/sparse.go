@@ -46,7 +46,7 @@ func (c *compiler) sparseConstructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "load", -1); x != nil {
 		file, fileAt = c.ref(x), c.positionOf(x)
 	}
-	other := c.structureFrom(e)
+	other, owner := c.structureFrom(e), c.ownerOf(e)
 	return func(f *frame, name string) any {
 		m := f.m
 		s := &sparseSource{SparseStructure: iface.SparseStructure{Format: format, Rows: -1, Cols: -1, R: 1, C: 1}}
@@ -101,7 +101,7 @@ func (c *compiler) sparseConstructor(e *syntax.Call) maker {
 			}
 		}
 		values := format.Arrays[format.Values()]
-		spec := engine.DataSpec{Kind: values.Kind, Elem: t.Elem, Site: siteOf(at), Dims: s.Dims()}
+		spec := engine.DataSpec{Kind: values.Kind, Elem: t.Elem, Site: siteOf(at), Dims: s.Dims(), Owner: owner(f)}
 		if fill != nil {
 			s.values = fill(f, &spec)
 		}
@@ -191,7 +191,7 @@ func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values 
 		spec, fill := values, s.values
 		spec.Content = s.content
 		if i != s.Format.Values() {
-			spec = engine.DataSpec{Kind: a.Kind, Elem: a.Elem, Site: values.Site, ReadOnly: true}
+			spec = engine.DataSpec{Kind: a.Kind, Elem: a.Elem, Site: values.Site, ReadOnly: true, Owner: values.Owner}
 			switch a.Name {
 			case "ptr":
 				fill = arrayOf(&spec, s.Ptr, s.content != nil)
@@ -574,6 +574,10 @@ func (c *compiler) structConstructor(e *syntax.Call) maker {
 		id, ok := unparen(x).(*syntax.Ident)
 		aos = ok && id.Name == "aos"
 	}
+	owner := func(*frame) int { return 0 }
+	if fields.Array("owner") < 0 {
+		owner = c.ownerOf(e)
+	}
 	return func(f *frame, name string) any {
 		m := f.m
 		var dims []int
@@ -584,13 +588,14 @@ func (c *compiler) structConstructor(e *syntax.Call) maker {
 			}
 			dims = []int{int(n)}
 		}
+		rank := owner(f)
 		specs, fills := make([]engine.DataSpec, len(sources)), make([]func(*iface.Buffer) error, len(sources))
 		for _, sized := range []bool{true, false} { // lists and files say how many there are
 			for i, a := range fields.Arrays {
 				if lists[i] != sized {
 					continue
 				}
-				specs[i] = engine.DataSpec{Name: name + "." + a.Name, Kind: iface.Vector, Elem: a.Elem, Site: siteOf(at), Dims: dims}
+				specs[i] = engine.DataSpec{Name: name + "." + a.Name, Kind: iface.Vector, Elem: a.Elem, Site: siteOf(at), Dims: dims, Owner: rank}
 				if sources[i] != nil {
 					fills[i] = sources[i](f, &specs[i])
 					if in := m.input; in != nil { // of a file

@@ -5,6 +5,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +14,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -206,6 +208,67 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	return fc
 }
 
+// Owners of data on several ranks: owner = r of register, and over grid(p, q) of partition.
+
+// needRank raises E0705 if r, the value of what, is no number of a rank.
+func (m *Machine) needRank(what string, r int64, at position) {
+	if r < 0 {
+		m.fail("E0705", at, "%s is %d; ranks have numbers from 0, and one that this run does not have is taken modulo their number", what, r)
+	}
+}
+
+// ownerOf compiles the rank that owns the data of a constructor: the result is 1 + that, 0 for none, as in engine.DataSpec.
+func (c *compiler) ownerOf(e *syntax.Call) func(f *frame) int {
+	x, _ := argument(e, "owner", -1)
+	if x == nil {
+		return func(*frame) int { return 0 }
+	}
+	rank, at := c.int(x), c.positionOf(x)
+	return func(f *frame) int {
+		r := rank(f)
+		f.m.needRank("owner", r, at)
+		if r >= math.MaxInt {
+			f.m.failHelp("E0705", at, "", "write a number that a run may have; a larger one is taken modulo the number of ranks", "owner is %d, and no run has as many ranks", r)
+		}
+		return 1 + int(r)
+	}
+}
+
+// gridCode makes the grid of ranks of a view.
+type gridCode struct {
+	at      position
+	numbers []intFn
+	ats     []position
+}
+
+// over compiles the grid of a partition; nil: it has none.
+func (c *compiler) over(g *syntax.FilterCall) *gridCode {
+	if g == nil {
+		return nil
+	}
+	code := &gridCode{at: c.positionOf(g)}
+	for _, a := range g.Args {
+		code.numbers, code.ats = append(code.numbers, c.int(a.Value)), append(code.ats, c.positionOf(a.Value))
+	}
+	return code
+}
+
+// grid returns the numbers of ranks, nil for none.
+func (g *gridCode) grid(f *frame) []int {
+	if g == nil {
+		return nil
+	}
+	out := make([]int, len(g.numbers))
+	for k, number := range g.numbers {
+		n := min(number(f), datamgr.MaxGrid+1) // which is an error of the view
+		if n < 1 {
+			f.m.failHelp("E0505", g.ats[k], "", "write 1 or more; without `over` the ranks deal the parts", "`grid` needs at least one rank along each index, and this is %d", n)
+		}
+		out[k] = int(n)
+	}
+	return out
+}
+
 // Box is one part that a host filter gives; see lang.Box.
 type Box struct{ Lo, Hi []int }
 
@@ -292,12 +355,12 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 		of = append(of, c.ref(e))
 		ofAt = append(ofAt, c.positionOf(e))
 	}
-	fs := c.filters(s.Filters)
+	fs, over := c.filters(s.Filters), c.over(s.Over)
 	if s.Name == nil {
 		return func(f *frame) ctl {
 			for k, x := range of {
 				for _, h := range f.m.handlesIn(x(f), ofAt[k]) {
-					v := f.m.split(f, h, ofAt[k], slices[k], fs, at)
+					v := f.m.split(f, h, ofAt[k], slices[k], fs, over, at)
 					if h.deflt != nil && !h.deflt.v.Ended() {
 						f.m.replacesView(h.deflt, v)
 						h.deflt.end(f.m, siteOf(at))
@@ -312,7 +375,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 	slot := o.Slot
 	return c.declared(o, func(f *frame) ctl {
 		h, _ := of[0](f).(*Handle)
-		v := f.m.split(f, h, ofAt[0], slices[0], fs, at)
+		v := f.m.split(f, h, ofAt[0], slices[0], fs, over, at)
 		v.name = name
 		f.m.owned = append(f.m.owned, owned{v: v})
 		f.r[slot] = v
@@ -379,7 +442,7 @@ func (c *compiler) slice(e syntax.Expr) sliceFn {
 }
 
 // split declares a view of h, or of a slice of it.
-func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []*filterCode, at position) *View {
+func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []*filterCode, over *gridCode, at position) *View {
 	m.poll(at)
 	m.alive(h, ofAt)
 	var box slicePlace
@@ -390,19 +453,20 @@ func (m *Machine) split(f *frame, h *Handle, ofAt position, slice sliceFn, fs []
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
 	}
+	grid := over.grid(f)
 	if h.isSparse() {
-		return m.splitSparse(f, h, list, fs, at)
+		return m.splitSparse(f, h, list, fs, over, grid, at)
 	}
 	if slice != nil {
 		list[0] = filter.Within(box.lo, box.hi, list[0])
 	}
-	v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, h.h, list...)
+	v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at), Grid: grid}, h.h, list...)
 	if err != nil {
 		if r, ok := err.(*raised); ok {
 			panic(r)
 		}
 		m.poll(at)
-		m.badFilter(f, err, h, box, fs)
+		m.badView(f, err, h, box, fs, over)
 	}
 	d := v.Parts[0].Desc()
 	w := m.newView(v, h, types.HandleOf(d.Kind, d.Elem), fs, at)
@@ -478,7 +542,7 @@ func (k *sparse) splitDesc(elem iface.Elem) iface.Desc {
 }
 
 // splitSparse declares a view of the sparse matrix h: slabs of rows, strips of columns, or pieces with entries.
-func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*filterCode, at position) *View {
+func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*filterCode, over *gridCode, grid []int, at position) *View {
 	k := h.sparse
 	axis := max(0, k.Format.Axis)
 	dims, slabs := []int(nil), []iface.Desc{k.splitDesc(h.typ.Elem)}
@@ -523,13 +587,13 @@ func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*f
 			}
 			b.parts[p].Lo[0], b.parts[p].Hi[0] = lo, hi
 		}
-		v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, of, b)
+		v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at), Grid: grid}, of, b)
 		if err != nil {
 			if r, ok := err.(*raised); ok {
 				panic(r)
 			}
 			m.poll(at)
-			m.badFilter(f, err, h, slicePlace{}, fs)
+			m.badView(f, err, h, slicePlace{}, fs, over)
 		}
 		return v
 	}
@@ -578,6 +642,19 @@ func (m *Machine) viewRoom(at position) func(bytes int64) error {
 		}
 		return nil
 	}
+}
+
+// badView raises why a view was not declared.
+func (m *Machine) badView(f *frame, err error, h *Handle, box slicePlace, fs []*filterCode, over *gridCode) {
+	var grid *datamgr.GridError
+	if !errors.As(err, &grid) {
+		m.badFilter(f, err, h, box, fs)
+	}
+	message := strings.TrimPrefix(err.Error(), "datamgr: ")
+	if len(grid.Grid) != len(grid.Dims) {
+		message = fmt.Sprintf("the view has %s, and `grid` has %s", check.Indices(len(grid.Dims)), plural(int64(len(grid.Grid)), "number"))
+	}
+	m.failHelp("E0505", over.at, "", "give `grid` the number of ranks that share the parts along each index", "%s", message)
 }
 
 // badFilter raises what a filter found: E0502, E0504, E0505.

@@ -150,7 +150,9 @@ type (
 		Name    *Ident
 		Of      []Expr
 		Filters []*FilterCall
+		Over    *FilterCall // the grid of ranks that own the parts; nil: none
 	}
+	// FilterCall is a filter of a partition with its arguments, or the grid after over.
 	FilterCall struct {
 		Span
 		Name *Ident

@@ -138,6 +138,14 @@ type partitionStmt struct {
 	Name    tokens        `parser:"'partition' [ (?= Ident '=' ) @Ident '=' ]"`
 	Of      []Expr        `parser:"@@ { ',' @@ }"`
 	Filters []*filterCall `parser:"'by' @@ { 'then' @@ }"`
+	Over    *gridCall     `parser:"[ 'over' @@ ]"`
+}
+
+// gridCall follows over, which is a name elsewhere.
+type gridCall struct {
+	Name   tokens `parser:"@'grid'"`
+	Args   args   `parser:"@@"`
+	Tokens tokens
 }
 
 type filterCall struct {
@@ -432,7 +440,7 @@ func quickReturn(x *exprParser, s *stream) *returnStmt {
 // productionNames are the productions of the grammar in the words of messages.
 var productionNames = map[string]string{
 	"Expr": "an expression", "Postfix": "the name of some data", "TypeRef": "a type", "Operand": "a parameter", "FuncParam": "a parameter",
-	"FilterCall": "a filter", "Args": "`(`", "WithClause": "`with`", "OptionItem": "an option", "AcquireItem": "an access mode (R, W or RW)",
+	"FilterCall": "a filter", "GridCall": "`grid`", "Args": "`(`", "WithClause": "`with`", "OptionItem": "an option", "AcquireItem": "an access mode (R, W or RW)",
 	"CodeletHeader": "a name", "FuncHeader": "a name", "<ident>": "a name", "<string>": "a string", "<assign>": "`=`", "`none`": "",
 }
 

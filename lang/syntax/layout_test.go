@@ -49,6 +49,16 @@ func TestNewlines(t *testing.T) {
 		{"if a { f() }\nelse { g() }", "if a { f() } else { g() }"},
 		{"if a { f() }\n\n# comment\n\nelse { g() }", "if a { f() } else { g() }"},
 		{"partition x\n by f(1)\n then g(2)", "partition x by f(1) then g(2)"},
+		{"partition x\n by f(1)\n # comment\n over grid(2)", "partition x by f(1) over grid(2)"},
+		{"partition v = x by f(1) over grid(\n2,\n3)\nover = 2", "partition v = x by f(1) over grid(2, 3); over = 2"},
+		{"f(over)\nover(grid)\nover.grid = 1\nover[grid] = over - grid", "f(over); over(grid); over.grid = 1; over[grid] = over - grid"},
+		{"partition x by f(1)\nover (2)", "partition x by f(1); over(2)"},
+		{"partition x by f(1) over\ngrid(2)", ""},
+		{"f()\nover grid(2)", ""},
+		{"partition x by f(1) over grid", ""},
+		{"partition x by f(1) over grid(2) then g(2)", ""},
+		{"partition x by f(1) over grid(2) over grid(2)", ""},
+		{"partition x over grid(2) by f(1)", ""},
 		{"let a = b\n and c\n or d", "let a = b and c or d"},
 		{"let a = b\n  .c\n  .d", "let a = b.c.d"},
 		{"f(); g();", "f()\ng()"},
@@ -163,11 +173,12 @@ func max(W: int, RW: int) -> int { return W + RW }
 let vector = max(R, sum)
 let blocks = [R, sum]
 let priority = blocks[R]
+let over = priority
 register SCRATCH = vector[f32](3)
 insert f(R, sum, R R, R x, W = R SCRATCH, name = RW)
 insert REDUX.COMMUTE(REDUX REDUX)
 acquire R R as W { print(W) }
-partition prod by blocks(R) then max(1, 2)
+partition prod by blocks(R) then max(1, 2) over grid(over, R)
 for sum, prod in grid(R, R) { f(sum) }
 codelet cpu(R: R vector[f32], W: RW, x: T) { each i in R { R[i] = sum j in R { min(R[j], max) } } }
 `)

@@ -243,6 +243,9 @@ func (p *parser) partitionStmt(w where) Stmt {
 	for _, f := range h.Filters {
 		out.Filters = append(out.Filters, &FilterCall{Span: spanAll(f.Tokens), Name: nameOf(f.Name), Args: f.Args.list()})
 	}
+	if g := h.Over; g != nil {
+		out.Over = &FilterCall{Span: spanAll(g.Tokens), Name: nameOf(g.Name), Args: g.Args.list()}
+	}
 	return out
 }
 

@@ -137,6 +137,11 @@ func ExprsOf(s Stmt, visit func(Expr)) {
 				one(a.Value)
 			}
 		}
+		if s.Over != nil {
+			for _, a := range s.Over.Args {
+				one(a.Value)
+			}
+		}
 	case *Unpartition:
 		each(s.Of)
 		one(s.To)

@@ -171,6 +171,11 @@ var Modes = []Entry{
 // ModesNote is a rule common to all modes.
 const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or REDUX, one declared W as W or COMMUTE; the others match exactly."
 
+// Clauses lists the words that begin a part of a statement, and are names elsewhere.
+var Clauses = []Entry{
+	{"over", "partition v = A by tiles(8, 8) over grid(2, 2)", "comes before the grid of ranks that own the parts, in turn along each index, where several run the script"},
+}
+
 // Folds lists the words that bring the values of a loop together, in codelet bodies.
 var Folds = []Entry{
 	{"sum", "acc += sum i in x { x[i] * y[i] }", "in codelets: the sum of the expression in braces over all rounds"},
@@ -224,6 +229,7 @@ var Args = []ArgSet{
 		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
 		{"capacity", "vector[f64](0, capacity = 100)", "how many elements, or rows of a matrix, there is room for: tasks set how many there are"},
 		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
+		{"owner", "vector[f64](n, owner = 2)", "the rank that has the data and its parts, modulo the number of ranks, where several run the script; without it they deal the data"},
 		{"layout", "matrix[f64](n, 2, layout = layout(into = turn, from = turn, sizes = [2, n]))", "how devices have the data, if not as main memory; `soa` or `aos` for structs"},
 	}},
 	{"partition", []Entry{

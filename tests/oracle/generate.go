@@ -190,7 +190,19 @@ func (g *generator) register(shape Shape, t Type, dims []int) *Stmt {
 	if g.chance(50) {
 		d.Reduce = g.reductionOf(t)
 	}
+	d.Owner = g.owner()
 	return &Stmt{Kind: Register, Name: g.name("d"), Data: d}
+}
+
+// owner is 1 + a rank that owns data, or 0.
+func (g *generator) owner() int { return max(0, g.IntN(12)-6) }
+
+// grid is a grid of ranks that own parts, or nil.
+func (g *generator) grid() []int {
+	if g.chance(70) {
+		return nil
+	}
+	return []int{1 + g.IntN(4), 1 + g.IntN(3)}
 }
 
 // value is a number that an element of type t holds.
@@ -302,7 +314,7 @@ func (g *generator) partition() {
 	if !ok {
 		return
 	}
-	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}}
+	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}, Grid: g.grid()}
 	of := p.handle
 	if g.chance(20) {
 		for _, n := range p.dims {

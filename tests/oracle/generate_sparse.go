@@ -279,7 +279,7 @@ func (g *generator) conversion() {
 	if !ok {
 		return
 	}
-	d := &Data{Shape: Vector, Elem: p.data.Elem, From: p.ref}
+	d := &Data{Shape: Vector, Elem: p.data.Elem, From: p.ref, Owner: g.owner()}
 	s := &Stmt{Kind: Register, Name: g.name("d"), Data: d}
 	format := pick(g, "csr", "csc", "coo", "bcsr", "matrix")
 	if g.format != "" && p.data.Elem == g.elem && g.chance(50) {
@@ -328,7 +328,7 @@ func (g *generator) partitionSparse() {
 			left -= k
 		}
 	}
-	g.try(&Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}, Filter: []Filter{f}, Sparse: true})
+	g.try(&Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}, Filter: []Filter{f}, Sparse: true, Grid: g.grid()})
 }
 
 // sparseView returns the name of a view of a sparse matrix.

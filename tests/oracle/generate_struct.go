@@ -118,7 +118,7 @@ func (g *generator) structs(s *Struct, n int) *Stmt {
 	if n == 0 {
 		n = 1 + g.IntN(12)
 	}
-	d := &Data{Shape: Vector, Struct: s, Dims: []int{n}, Zero: g.chance(30), Beside: g.chance(50)}
+	d := &Data{Shape: Vector, Struct: s, Dims: []int{n}, Zero: g.chance(30), Beside: g.chance(50), Owner: g.owner()}
 	for _, f := range s.Fields {
 		p := g.register(Vector, f.Elem, d.Dims).Data
 		d.Parts = append(d.Parts, Data{Fill: p.Fill, List: p.List})
@@ -288,7 +288,7 @@ func (g *generator) partitionStructs() {
 	if !ok {
 		return
 	}
-	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}}
+	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}, Grid: g.grid()}
 	dims := p.fields[0].dims
 	f := g.filter(Vector, dims)
 	for f.Name != "blocks" && f.Name != "halves" {

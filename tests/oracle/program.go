@@ -175,6 +175,7 @@ type Stmt struct {
 	Refs   []*Ref // data that the statement is about
 	Modes  []Mode // acquire: of each; release: to what
 	Filter []Filter
+	Grid   []int    // partition: the ranks that own the parts along each index, from the first again if there are more indices; nil: not written
 	Slice  [][2]int // partition: what is split of each index, from and to; nil: all
 	Args   []Arg    // insert and call
 	With   With
@@ -196,6 +197,7 @@ type Data struct {
 	Elem   Type
 	Dims   []int
 	LD     int     // 0: not written
+	Owner  int     // 1 + the rank that owns it; 0: not written
 	Fill   *Expr   // nil: none
 	List   []*Expr // nil: none
 	Struct *Struct // the data is structs, with Parts for the values of fields; nil: it is not

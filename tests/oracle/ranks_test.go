@@ -91,6 +91,9 @@ func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluste
 			return err.Error()
 		}
 		if _, err := elements(ctx, h, f); err == nil {
+			if strings.Contains(f.Code, "R0104") {
+				continue // a task that never starts holds back those on its rank that write what it reads, and no others
+			}
 			return fmt.Sprintf("%s has a value, want %s", f.Name, f.Code)
 		} else if errors.Is(err, context.DeadlineExceeded) {
 			return err.Error()

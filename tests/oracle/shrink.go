@@ -191,6 +191,9 @@ func (s *shrinker) stmt(x *Stmt) {
 	if x.Else != nil && !set(s, &x.Else, nil) {
 		s.block(&x.Else)
 	}
+	if x.Grid != nil {
+		set(s, &x.Grid, nil)
+	}
 	if x.Text != "" && x.Kind == Insert {
 		set(s, &x.Text, "")
 	}
@@ -263,6 +266,9 @@ func (s *shrinker) data(d *Data) {
 	}
 	if d.LD > 0 {
 		set(s, &d.LD, 0)
+	}
+	if d.Owner > 0 {
+		set(s, &d.Owner, 0)
 	}
 	sized := d.List != nil
 	for k := range d.Parts {

@@ -41,6 +41,9 @@ func (d *Data) structText() string {
 			args = append(args, f.Name+" = "+p.Fill.text())
 		}
 	}
+	if d.Owner > 0 {
+		args = append(args, fmt.Sprintf("owner = %d", d.Owner-1))
+	}
 	if d.Beside {
 		args = append(args, "layout = aos")
 	}

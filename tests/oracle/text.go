@@ -78,7 +78,7 @@ func (w *writer) stmt(s *Stmt) {
 			}
 			return r.text() + slice
 		}
-		w.line("partition %s%s by %s", name, list(s.Refs, of), strings.Join(each(s.Filter, Filter.text), " then "))
+		w.line("partition %s%s by %s%s", name, list(s.Refs, of), strings.Join(each(s.Filter, Filter.text), " then "), s.gridText())
 	case Unpartition, Invalidate, Unregister, Evict, Wait, Prefetch, Hint:
 		verb := [...]string{Unpartition: "unpartition", Invalidate: "invalidate", Unregister: "unregister", Evict: "evict", Wait: "wait", Prefetch: "prefetch", Hint: "hint"}[s.Kind]
 		w.line("%s", strings.TrimRight(fmt.Sprintf("%s %s %s", verb, list(s.Refs, (*Ref).text), s.Text), " "))
@@ -264,6 +264,9 @@ func (d *Data) text() string {
 	if d.List != nil {
 		args = append(args, values+" = ["+list(d.List, (*Expr).text)+"]")
 	}
+	if d.Owner > 0 {
+		args = append(args, fmt.Sprintf("owner = %d", d.Owner-1))
+	}
 	switch names := strings.Fields(d.Reduce); {
 	case len(names) == 2:
 		args = append(args, fmt.Sprintf("reduce = reducer(init = %s, combine = %s)", names[0], names[1]))
@@ -281,6 +284,24 @@ func (d *Data) text() string {
 
 // neutralOps are the reductions that the language has.
 var neutralOps = map[string]bool{"sum": true, "prod": true, "min": true, "max": true}
+
+// gridText is the grid of a partition, with a number for each index of the view.
+func (s *Stmt) gridText() string {
+	if s.Grid == nil {
+		return ""
+	}
+	var numbers []int
+	for _, f := range s.Filter {
+		n := 1
+		if f.Name == "tiles" {
+			n = len(f.Args)
+		}
+		for range n {
+			numbers = append(numbers, s.Grid[len(numbers)%len(s.Grid)])
+		}
+	}
+	return " over grid(" + list(numbers, strconv.Itoa) + ")"
+}
 
 func (f Filter) text() string {
 	var args []string

@@ -35,7 +35,7 @@ var (
 	modes     = names(vocab.Modes)
 	typeWords = slices.DeleteFunc(names(vocab.TypeNames, vocab.ElemNames), func(w string) bool { return slices.Contains(literals, w) })
 	functions = sorted(names(vocab.Builtins, vocab.BodyFuncs), filters()) // in front of (
-	folds     = sorted(names(vocab.Folds))                                // in front of a name
+	folds     = sorted(names(vocab.Folds, vocab.Clauses))                 // in front of a name
 	constants = sorted(literals, values())
 )
 
@@ -137,7 +137,7 @@ func emacsWords() string {
 		words     []string
 	}{{"keywords", "Reserved words.", keywords}, {"modes", "Access modes.", modes}, {"types", "Types.", typeWords},
 		{"functions", "Builtin functions and filters.", functions}, {"constants", "Predeclared values.", constants},
-		{"folds", "Words that fold, in front of a name.", folds}} {
+		{"folds", "Words that are keywords in front of a name.", folds}} {
 		fmt.Fprintf(&b, "(defconst starpush-%s\n  '(\"%s\")\n  \"%s\")\n", l.name, strings.Join(l.words, `" "`), l.doc)
 	}
 	return b.String()
@@ -151,7 +151,7 @@ func helixWords() string {
 	for _, l := range []struct {
 		name  string
 		words []string
-	}{{"keyword", keywords}, {"keyword.storage.modifier", modes}, {"type.builtin", typeWords},
+	}{{"keyword", sorted(keywords, names(vocab.Clauses))}, {"keyword.storage.modifier", modes}, {"type.builtin", typeWords},
 		{"function.builtin", functions}, {"constant.builtin", constants}} {
 		var list []string
 		for _, w := range l.words {

@@ -80,8 +80,8 @@ register acc = variable[f64](reduce = sum)
 		{"partition m by rows(2) then cols(|", "cols(‹p›, halo = 0, inside = halo)"},
 		{"partition m by pick(0, range = |", "pick(k, ‹a..b›)"},
 		{"partition b by axis(0, |", "axis(k, ‹p›, halo = 0, inside = halo)"},
-		{"register A = matrix[f64](10, |", "matrix[T](rows, ‹cols›, fill = …, list = …, load = …, from = …, ld = …, capacity = …, layout = …, reduce = …)"},
-		{"register A = matrix[f64](load = |", "matrix[T](rows, cols, fill = …, list = …, ‹load = …›, from = …, ld = …, capacity = …, layout = …, reduce = …)"},
+		{"register A = matrix[f64](10, |", "matrix[T](rows, ‹cols›, fill = …, list = …, load = …, from = …, ld = …, capacity = …, layout = …, owner = …, reduce = …)"},
+		{"register A = matrix[f64](load = |", "matrix[T](rows, cols, fill = …, list = …, ‹load = …›, from = …, ld = …, capacity = …, layout = …, owner = …, reduce = …)"},
 		{"let x = dot(|", ""}, // a codelet is inserted
 		{"insert twice(|", ""},
 		{"codelet other(|", ""},

@@ -295,6 +295,8 @@ func TestCompletion(t *testing.T) {
 		{dot + "insert |", "dot", "u"},
 		{dot + "print(u.|)", "n offset", "rows"},
 		{dot + "partition u by |", "blocks", "print"},
+		{dot + "partition u by blocks(2) |", "then over", "print"},
+		{dot + "partition u by blocks(2) over |", "grid(", "over"},
 		{dot + "insert dot(R u, R v, REDUX acc) with pri|", "priority", ""},
 		{dot + "func f(größe: int) {\n    let inner = 1\n    for k in 0..größe { print(gr|) }\n}\n", "größe grid", "inner"},
 		{dot + "func f(größe: int) {\n    let inner = 1\n    for k in 0..größe { print(|) }\n}\n", "größe inner k acc twice", "x b"},

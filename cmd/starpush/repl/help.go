@@ -67,7 +67,7 @@ func TopicOf(word string) string {
 		return "files"
 	case "codelet", "each":
 		return "codelets"
-	case "halo", "by", "then", "filter":
+	case "halo", "by", "then", "over", "filter":
 		return "filters"
 	case "with":
 		return "options"
@@ -147,7 +147,8 @@ func filtersTopic(width int) string {
 		"  partition x by f gives x[i]; partition v = x by f then g applies g to every part of f\n"+
 			"  halo = h: the first and the last h elements are a border; p splits what is between, and\n"+
 			"  each part has h more on both sides; inside = h: the same parts without that\n"+
-			"  partition v = x[a..b] by f splits a slice of x\n", width)
+			"  partition v = x[a..b] by f splits a slice of x\n"+
+			"  partition v = A by f over grid(p, q) deals the parts over the ranks of mpirun\n", width)
 }
 
 func optionsTopic(width int) string {

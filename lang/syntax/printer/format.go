@@ -589,6 +589,9 @@ func (b *builder) partition(s *syntax.Partition) doc {
 		}
 		out = append(out, line{}, b.word(word), b.name(f.Name), b.args(f.Args))
 	}
+	if g := s.Over; g != nil {
+		out = append(out, line{}, b.word("over"), b.name(g.Name), b.args(g.Args))
+	}
 	return grouped{body: more(out)}
 }
 

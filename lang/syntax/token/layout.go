@@ -41,7 +41,7 @@ func (s *Scanner) Layout() {
 				out = append(out, t)
 				continue
 			}
-			if len(out) == 0 || out[len(out)-1].Kind == NL || s.Continued(out[len(out)-1]) || s.continuing(next) {
+			if len(out) == 0 || out[len(out)-1].Kind == NL || s.Continued(out[len(out)-1]) || s.continuing(in[i+1:]) {
 				continue
 			}
 			out = append(out, t)
@@ -132,11 +132,14 @@ func (s *Scanner) Continued(t Token) bool {
 	return false
 }
 
-// continuing reports whether a line that starts with t belongs to the one before.
-func (s *Scanner) continuing(t Token) bool {
+// continuing reports whether a line that starts with line belongs to the one before.
+func (s *Scanner) continuing(line []Token) bool {
+	t := line[0]
 	switch t.Kind {
 	case Keyword:
 		return continues[t.Text(s.Text)]
+	case Ident: // over is a name elsewhere, but no statement begins with two names
+		return t.Text(s.Text) == "over" && len(line) > 1 && line[1].Kind == Ident && line[1].Text(s.Text) == "grid"
 	case Op:
 		text := t.Text(s.Text)
 		return text == "." || text == "?"

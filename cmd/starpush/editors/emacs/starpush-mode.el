@@ -30,8 +30,8 @@
   '("cpu" "cuda" "false" "inf" "max" "min" "none" "opencl" "pi" "prod" "ram" "sum" "true")
   "Predeclared values.")
 (defconst starpush-folds
-  '("max" "min" "prod" "sum")
-  "Words that fold, in front of a name.")
+  '("max" "min" "over" "prod" "sum")
+  "Words that are keywords in front of a name.")
 ;; words end
 
 (defvar starpush-mode-syntax-table

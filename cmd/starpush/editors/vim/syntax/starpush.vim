@@ -10,7 +10,7 @@ syn keyword starpushKeyword acquire and as assert break by checkpoint codelet co
 syn keyword starpushMode COMMUTE R REDUX RW SCRATCH W
 syn match starpushType "\<\%(array\|bcsr\|bf16\|block\|bool\|c128\|c64\|complex\|coo\|csc\|csr\|f16\|f32\|f64\|float\|gate\|i16\|i32\|i64\|i8\|int\|kind\|layout\|list\|matrix\|node\|range\|reducer\|string\|task\|tensor\|u16\|u32\|u64\|u8\|variable\|vector\|view\|void\|worker\)\>"
 syn match starpushConstant "\<\%(cpu\|cuda\|false\|inf\|max\|min\|none\|opencl\|pi\|prod\|ram\|sum\|true\)\>"
-syn match starpushKeyword "\<\%(max\|min\|prod\|sum\)\>\ze\s\+\h"
+syn match starpushKeyword "\<\%(max\|min\|over\|prod\|sum\)\>\ze\s\+\h"
 syn match starpushFunction "\<\%(abs\|arg\|axis\|blocks\|busy\|cbrt\|ceil\|close\|cols\|complex\|conj\|cos\|cuda\|disk\|entries\|erf\|exp\|float\|floor\|fma\|gate\|gpu\|grid\|halves\|im\|int\|layout\|len\|log\|log2\|max\|min\|nodes\|nonzeros\|numa\|open\|opencl\|pick\|pow\|print\|range\|re\|reducer\|round\|rows\|save\|select\|sin\|sqrt\|str\|tan\|tanh\|tiles\|value\|workers\)\>\ze\s*("
 " words end
 

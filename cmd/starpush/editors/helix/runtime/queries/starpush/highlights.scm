@@ -11,7 +11,7 @@
 ; STARPUSH_UPDATE=1 go test ./cmd/starpush/editors
 ; words begin
 ((identifier) @keyword (#match? @keyword
-  "^(acquire|and|as|assert|break|by|checkpoint|codelet|continue|each|else|evict|extern|for|func|hint|if|import|in|insert|invalidate|let|not|or|param|partition|prefetch|register|release|return|struct|then|to|unpartition|unregister|wait|while|with)$"))
+  "^(acquire|and|as|assert|break|by|checkpoint|codelet|continue|each|else|evict|extern|for|func|hint|if|import|in|insert|invalidate|let|not|or|over|param|partition|prefetch|register|release|return|struct|then|to|unpartition|unregister|wait|while|with)$"))
 ((identifier) @keyword.storage.modifier (#match? @keyword.storage.modifier
   "^(COMMUTE|R|REDUX|RW|SCRATCH|W)$"))
 ((identifier) @type.builtin (#match? @type.builtin
