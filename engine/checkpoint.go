@@ -53,6 +53,7 @@ type Checkpoint struct {
 
 // manifest describes the files of a generation.
 type manifest struct {
+	sum     string // of its text
 	Version int
 	State   savedFile
 	Data    []savedData
@@ -142,7 +143,7 @@ func together[T any](ctx context.Context, g *CheckpointGroup, fn func() (T, erro
 	}
 	mine := outcome{Value: v}
 	if failed != nil {
-		mine = outcome{Failed: failed.Error()}
+		mine = outcome{Failed: strings.TrimPrefix(failed.Error(), "engine: ")}
 		var pe *fs.PathError
 		if errors.As(failed, &pe) { // the name of a folder that is being written says nothing
 			mine.Failed = fmt.Sprintf("%s %s: %v", pe.Op, filepath.Base(pe.Path), pe.Err)
@@ -597,7 +598,7 @@ func readManifest(path string) (*manifest, error) {
 	if is := sha256.Sum256([]byte(text)); hex.EncodeToString(is[:]) != sum {
 		return nil, errors.New("its manifest is damaged")
 	}
-	m := &manifest{}
+	m := &manifest{sum: sum}
 	if err := json.Unmarshal([]byte(text), m); err != nil {
 		return nil, fmt.Errorf("its manifest is damaged: %w", err)
 	}
@@ -640,6 +641,9 @@ func (c *Checkpoint) Names() (names []string) {
 	}
 	return names
 }
+
+// Sum returns a hash of the generation: two with the same have the same data and state.
+func (c *Checkpoint) Sum() string { return c.made.sum }
 
 // Ranks returns how many ranks wrote the checkpoint: 1 for a program alone.
 func (c *Checkpoint) Ranks() int { return c.made.Ranks }

@@ -3,10 +3,7 @@ package interp
 // The machine: one run of a program, its frames, and the entry points.
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -306,6 +303,9 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	m.watch = m.job.CancelWhen(run)
 	if err := m.beginCheckpoints(); err != nil {
 		m.events.problem(err)
+		if m.ranks != nil {
+			m.ranks.Fail(err)
+		}
 		m.Close()
 		return nil, err
 	}
@@ -537,21 +537,4 @@ func (m *Machine) catch(fn func()) (r *raised) {
 	}()
 	fn()
 	return nil
-}
-
-// fingerprint is a hash of what decides what the script does, besides what it reads.
-func (m *Machine) fingerprint() string {
-	h := sha256.New()
-	for _, u := range m.prog.units {
-		fmt.Fprintf(h, "%d\n%s", len(u.unit.File.Source.Text), u.unit.File.Source.Text)
-	}
-	params := slices.Clone(m.cfg.Params)
-	slices.SortStableFunc(params, func(a, b NamedValue) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
-	for _, p := range params {
-		fmt.Fprintf(h, "param %q = %v\n", p.Name, p.Value)
-	}
-	for _, b := range m.cfg.Bindings {
-		fmt.Fprintf(h, "data %q %v %v %v %q\n", b.Name, b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
