@@ -27,7 +27,7 @@ import (
 // checkpoints is what a run keeps whose script writes checkpoints.
 type checkpoints struct {
 	program  savedProgram
-	passed   int    // statements that were executed
+	passed   int // statements that were executed
 	log      []byte
 	unlogged int    // what is read now has no effect on the script
 	name     string // of the folder, as the script gives it
