@@ -260,3 +260,38 @@ func narrow(b *iface.Buffer, box *[2][iface.MaxRank]int) {
 		b.Dim[k] = hi - lo
 	}
 }
+
+// A folder of checkpoints belongs to one job until that is closed.
+func TestLockedCheckpoints(t *testing.T) {
+	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "here")
+	rt, j := start(t, Options{Workers: 1})
+	data := []NamedData{{"x", ints(t, rt, []int64{1, 2})}}
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	other := rt.NewJob(ctx, JobOptions{})
+	var inUse *CheckpointInUseError
+	if err := other.Checkpoint(ctx, dir, data, nil); !errors.As(err, &inUse) || inUse.Dir != dir || !strings.Contains(inUse.Holder, fmt.Sprintf("process %d", os.Getpid())) {
+		t.Error(err)
+	}
+	if err := other.LockCheckpoints(dir); !errors.As(err, &inUse) {
+		t.Error(err)
+	}
+	must(t, other.Checkpoint(ctx, dir+"2", data, nil))
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	must(t, os.RemoveAll(dir)) // a new folder is another one
+	must(t, other.Checkpoint(ctx, dir, data, nil))
+	if err := j.Checkpoint(ctx, dir, data, nil); !errors.As(err, &inUse) {
+		t.Error(err)
+	}
+	must(t, other.Close())
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	c, err := OpenCheckpoint(dir)
+	must(t, err)
+	if filepath.Base(c.Dir()) != "2" {
+		t.Error(c.Dir())
+	}
+	must(t, os.Remove(filepath.Join(dir, checkpointLockName)))
+	must(t, os.Mkdir(filepath.Join(dir, checkpointLockName), 0o777))
+	if err := j.Checkpoint(ctx, dir, data, nil); err == nil {
+		t.Error("a folder is no file")
+	}
+}

@@ -118,12 +118,14 @@ func firstDifference(is, was *savedScript) string {
 	if is.Text == was.Text {
 		return ""
 	}
-	a, b := strings.Split(is.Text, "\n"), strings.Split(was.Text, "\n")
+	a, b := strings.Split(strings.TrimSuffix(is.Text, "\n"), "\n"), strings.Split(strings.TrimSuffix(was.Text, "\n"), "\n")
 	k := 0
 	for k < len(a) && k < len(b) && a[k] == b[k] {
 		k++
 	}
 	switch {
+	case k == len(a) && k == len(b):
+		return fmt.Sprintf("the line break at the end of `%s`", is.Name)
 	case k == len(a):
 		return fmt.Sprintf("`%s` ends with line %d, and went on with %s", is.Name, k, quoted(b[k]))
 	case k == len(b):
