@@ -211,6 +211,8 @@ package engine
 //
 // Drivers and the calls of programs:
 //
+//	checkpoint_flock.go  locks of files, on systems with flock
+//	checkpoint_lock.go  folders of checkpoints belong to one job
 //	plan.go      plans
 //	worker.go    the loop of a worker
 //	wait.go      waiting, and room in the window
@@ -218,9 +220,6 @@ package engine
 //	submit.go    submission
 //	repeat.go    rounds of repeating tasks
 //	copy.go      copies, duplicates, bytes
-//	checkpoint_lock.go  folders of checkpoints belong to one job
-//	checkpoint_flock.go  that, on most systems
-//	checkpoint_noflock.go  and on others
 //	checkpoint.go  data in a folder, from which a later run goes on
 //	structs.go   slices of structs, field by field
 //	insert.go    Job.Go

@@ -57,22 +57,6 @@ type savedScript struct{ Name, Text string }
 
 type savedParam struct{ Name, Value string }
 
-// savedProgram describes the program of this run.
-func (m *Machine) savedProgram() (p savedProgram) {
-	for _, u := range m.prog.units {
-		s := u.unit.File.Source
-		p.Scripts = append(p.Scripts, savedScript{s.Name, string(s.Text)})
-	}
-	for _, v := range m.cfg.Params {
-		p.Params = append(p.Params, savedParam{v.Name, fmt.Sprint(v.Value)})
-	}
-	slices.SortStableFunc(p.Params, func(a, b savedParam) int { return strings.Compare(a.Name, b.Name) })
-	for _, b := range m.cfg.Bindings {
-		p.Data = append(p.Data, savedParam{b.Name, fmt.Sprintf("%v %v %v %q", b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)})
-	}
-	return p
-}
-
 // difference says what p has first that was, which wrote a checkpoint, had not, or the other way round; "" if they are the same.
 func (p *savedProgram) difference(was *savedProgram) string {
 	for i := range max(len(p.Scripts), len(was.Scripts)) {
@@ -203,6 +187,52 @@ func (m *Machine) beginCheckpoints() error {
 	}
 	m.checkpoints = c
 	return nil
+}
+
+// resumeOnRanks gives all ranks the checkpoint that rank 0 goes on from, nil for none. Each opens it itself.
+func (m *Machine) resumeOnRanks(from *engine.Checkpoint, inUse *engine.CheckpointInUseError) (*engine.Checkpoint, error) {
+	ctx := Context(m.runCtx)
+	var say struct{ Dir, Sum, Failed string }
+	if from != nil {
+		say.Dir, say.Sum = from.Dir(), from.Sum()
+	}
+	if inUse != nil {
+		say.Failed = inUse.Error()
+	}
+	b, err := json.Marshal(&say)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = m.ranks.Share(ctx, 0, b); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &say); err != nil {
+		return nil, err
+	}
+	switch {
+	case say.Failed != "":
+		return nil, errors.New(say.Failed)
+	case say.Dir == "":
+		return nil, nil
+	}
+	failed := ""
+	if m.ranks.Rank() > 0 {
+		if from, err = engine.OpenGeneration(say.Dir); err != nil {
+			failed = err.Error()
+		} else if from.Sum() != say.Sum {
+			failed = "it is another one there"
+		}
+	}
+	all, err := m.ranks.Gather(ctx, []byte(failed))
+	if err != nil {
+		return nil, err
+	}
+	for r, text := range all {
+		if len(text) > 0 {
+			return nil, fmt.Errorf("lang: rank %d cannot read the checkpoint in %s that rank 0 goes on from: %s; all ranks need one file system, and the same working folder", r, say.Dir, text)
+		}
+	}
+	return from, nil
 }
 
 // endCheckpoints is called when the script has come to its end.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
@@ -537,4 +538,20 @@ func (m *Machine) catch(fn func()) (r *raised) {
 	}()
 	fn()
 	return nil
+}
+
+// savedProgram describes the program of this run.
+func (m *Machine) savedProgram() (p savedProgram) {
+	for _, u := range m.prog.units {
+		s := u.unit.File.Source
+		p.Scripts = append(p.Scripts, savedScript{s.Name, string(s.Text)})
+	}
+	for _, v := range m.cfg.Params {
+		p.Params = append(p.Params, savedParam{v.Name, fmt.Sprint(v.Value)})
+	}
+	slices.SortStableFunc(p.Params, func(a, b savedParam) int { return strings.Compare(a.Name, b.Name) })
+	for _, b := range m.cfg.Bindings {
+		p.Data = append(p.Data, savedParam{b.Name, fmt.Sprintf("%v %v %v %q", b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)})
+	}
+	return p
 }

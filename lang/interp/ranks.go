@@ -154,52 +154,6 @@ func (m *Machine) ofRankZero(text string, at position) string {
 	return string(b)
 }
 
-// resumeOnRanks gives all ranks the checkpoint that rank 0 goes on from, nil for none. Each opens it itself.
-func (m *Machine) resumeOnRanks(from *engine.Checkpoint, inUse *engine.CheckpointInUseError) (*engine.Checkpoint, error) {
-	ctx := Context(m.runCtx)
-	var say struct{ Dir, Sum, Failed string }
-	if from != nil {
-		say.Dir, say.Sum = from.Dir(), from.Sum()
-	}
-	if inUse != nil {
-		say.Failed = inUse.Error()
-	}
-	b, err := json.Marshal(&say)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = m.ranks.Share(ctx, 0, b); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(b, &say); err != nil {
-		return nil, err
-	}
-	switch {
-	case say.Failed != "":
-		return nil, errors.New(say.Failed)
-	case say.Dir == "":
-		return nil, nil
-	}
-	failed := ""
-	if m.ranks.Rank() > 0 {
-		if from, err = engine.OpenGeneration(say.Dir); err != nil {
-			failed = err.Error()
-		} else if from.Sum() != say.Sum {
-			failed = "it is another one there"
-		}
-	}
-	all, err := m.ranks.Gather(ctx, []byte(failed))
-	if err != nil {
-		return nil, err
-	}
-	for r, text := range all {
-		if len(text) > 0 {
-			return nil, fmt.Errorf("lang: rank %d cannot read the checkpoint in %s that rank 0 goes on from: %s; all ranks need one file system, and the same working folder", r, say.Dir, text)
-		}
-	}
-	return from, nil
-}
-
 // hasValue reports whether all of h has a value, on any rank.
 func (m *Machine) hasValue(h *Handle) bool {
 	if m.ranks != nil {

@@ -264,7 +264,7 @@ save(z, "z.npy")
 save(m, "m.npy")
 `
 
-// TestKilledRanks is TestKilledRuns for runs on several ranks, of which one is killed: the others end, and what goes on may have another number.
+// TestKilledRanks is TestKilledRuns for runs on several ranks: one rank is killed, the others end, and the run that goes on may have another number.
 func TestKilledRanks(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("there is no list of processes: ", err)
