@@ -5,6 +5,9 @@ package engine
 // A checkpoint is a generation: a folder with a number, in which a file for each datum and the manifest
 // lie. It is written beside, under another name, and renamed when everything is on the disk, so a process that is
 // killed leaves complete generations only. The manifest has the checksum of every file, and its own.
+//
+// The ranks of one program write a generation together, into one folder that all see. Each writes files of its own, and
+// rank 0 the manifest, once all have synced theirs.
 
 import (
 	"bufio"
@@ -50,9 +53,12 @@ type Checkpoint struct {
 
 // manifest describes the files of a generation.
 type manifest struct {
+	sum     string // of its text
 	Version int
 	State   savedFile
 	Data    []savedData
+	Ranks   int // that wrote it
+	Numbers int `json:",omitempty"` // that they have given to data, see CheckpointGroup
 }
 
 type savedFile struct {
@@ -61,10 +67,12 @@ type savedFile struct {
 	Sum   string // SHA-256
 }
 
-// savedData is one datum. Elements lie row by row, box by box, in the byte order of the machine.
+// savedData is what a rank wrote of one datum. Elements lie row by row, box by box, in the byte order of the machine.
 type savedData struct {
-	Name string
-	Type string // as Desc.String has it, with the capacity
+	Name   string
+	Type   string // as Desc.String has it, with the capacity
+	Rank   int    `json:",omitempty"`
+	Number int    `json:",omitempty"` // see CheckpointGroup
 	savedFile
 	Packed  bool                    `json:",omitempty"` // a value of a Go type, as its Pack gave it
 	Content []int                   `json:",omitempty"` // sizes, of data with a capacity
@@ -78,7 +86,7 @@ const (
 	stateName          = "state"
 	unfinished         = ".unfinished-" // prefix of generations that are being written
 	generationsKept    = 2
-	checkpointVersion  = 1
+	checkpointVersion  = 2
 	checkpointBufBytes = 1 << 16
 )
 
@@ -93,11 +101,94 @@ var byteOrder = func() string {
 // Checkpoint waits for the tasks of j and writes data, and the bytes in state, to a new generation in dir, which is made
 // if need be. When it returns nil the generation is on the disk, and the two newest are kept; after an error those
 // from before are. Other goroutines and jobs should submit nothing that writes the data meanwhile. Data may have
-// any kind; elements without a value stay so. Names must differ.
+// any kind; elements without a value stay so. Names must differ. The folder belongs to j until it is closed.
 //
 // Errors are those of the files, a *ModeError for data that is no whole datum and for values of Go types that cannot be packed
-// (Interface), and a *FailedDataError for data that a failed task has lost.
-func (j *Job) Checkpoint(ctx context.Context, dir string, data []NamedData, state []byte) (err error) {
+// (Interface), a *FailedDataError for data that a failed task has lost, and a *CheckpointInUseError for the folder of another job.
+func (j *Job) Checkpoint(ctx context.Context, dir string, data []NamedData, state []byte) error {
+	return j.CheckpointGroup(ctx, dir, data, state, CheckpointGroup{Size: 1, Gather: func(_ context.Context, mine []byte) ([][]byte, error) { return [][]byte{mine}, nil }})
+}
+
+// CheckpointGroup is how the ranks of one program write a checkpoint together. Package engine/cluster has one.
+type CheckpointGroup struct {
+	Rank, Size int
+	// Gather gives all ranks the bytes that each passes, in the order of the ranks.
+	Gather func(ctx context.Context, mine []byte) ([][]byte, error)
+	// Share returns the boxes of whole data that this rank writes, and the number that the ranks have given to it, from 1; 0: they have
+	// given it none, and rank 0 writes what it has of it. nil: that holds for all data.
+	Share func(h *datamgr.Handle) (boxes [][2][iface.MaxRank]int, number int)
+	// Numbers is how many numbers they have given to data.
+	Numbers int
+}
+
+// CheckpointError says that a rank could not write its part of a checkpoint. All ranks return the same.
+type CheckpointError struct {
+	Rank int
+	Err  error // on other ranks its text alone
+}
+
+func (e *CheckpointError) Error() string { return fmt.Sprintf("on rank %d: %v", e.Rank, e.Err) }
+
+func (e *CheckpointError) Unwrap() error { return e.Err }
+
+// together calls fn and returns what it returned on each rank, or a *CheckpointError of the first rank where it failed.
+func together[T any](ctx context.Context, g *CheckpointGroup, fn func() (T, error)) ([]T, error) {
+	type outcome struct {
+		Value  T
+		Failed string
+	}
+	v, failed := fn()
+	if g.Size == 1 {
+		return []T{v}, failed
+	}
+	mine := outcome{Value: v}
+	if failed != nil {
+		mine = outcome{Failed: strings.TrimPrefix(failed.Error(), "engine: ")}
+		var pe *fs.PathError
+		if errors.As(failed, &pe) { // the name of a folder that is being written says nothing
+			mine.Failed = fmt.Sprintf("%s %s: %v", pe.Op, filepath.Base(pe.Path), pe.Err)
+		}
+	}
+	b, err := json.Marshal(&mine)
+	if err != nil {
+		return nil, err
+	}
+	all, err := g.Gather(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, len(all))
+	for r, b := range all {
+		var o outcome
+		if err := json.Unmarshal(b, &o); err != nil {
+			return nil, &CheckpointError{r, err}
+		}
+		if o.Failed != "" {
+			e := &CheckpointError{r, errors.New(o.Failed)}
+			if r == g.Rank {
+				e.Err = &textError{o.Failed, failed}
+			}
+			return nil, e
+		}
+		values[r] = o.Value
+	}
+	return values, nil
+}
+
+// textError is an error with another text.
+type textError struct {
+	text string
+	err  error
+}
+
+func (e *textError) Error() string { return e.text }
+
+func (e *textError) Unwrap() error { return e.err }
+
+// CheckpointGroup is Checkpoint of a program on several ranks, which all call it, with the same data in the same order. The state is that of rank 0.
+// Each rank writes what Share returns there to the folder of rank 0, which it has to see; the generation becomes valid when all have. If one cannot, all
+// return the same *CheckpointError. Errors about data are the same on all ranks. Nothing is waited for that other ranks do.
+func (j *Job) CheckpointGroup(ctx context.Context, dir string, data []NamedData, state []byte, g CheckpointGroup) error {
 	seen := map[string]bool{}
 	for _, d := range data {
 		switch {
@@ -112,41 +203,116 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []NamedData, stat
 		}
 		seen[d.Name] = true
 	}
-	if err := j.Wait(ctx); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	old, err := generations(dir)
-	if err != nil {
-		return err
-	}
-	n := 1
-	if len(old) > 0 {
-		n = old[0] + 1
-	}
-	tmp, err := os.MkdirTemp(dir, unfinished)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(tmp) // the error says what happened
+	var n int
+	var old []int
+	made, err := together(ctx, &g, func() (tmp string, err error) {
+		if err := j.Wait(ctx); err != nil || g.Rank > 0 {
+			return "", err
 		}
-	}()
-	m := manifest{Version: checkpointVersion}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return "", err
+		}
+		if err := j.LockCheckpoints(dir); err != nil {
+			return "", err
+		}
+		if old, err = generations(dir); err != nil {
+			return "", err
+		}
+		n = 1
+		if len(old) > 0 {
+			n = old[0] + 1
+		}
+		return os.MkdirTemp(dir, unfinished)
+	})
+	if err != nil {
+		return err
+	}
+	tmp := made[0]
+	done := false
+	if g.Rank == 0 {
+		defer func() {
+			if !done {
+				_ = os.RemoveAll(tmp) // the error says what happened
+			}
+		}()
+	}
+	saved, err := together(ctx, &g, func() ([]savedData, error) { return j.saveShare(ctx, tmp, data, &g) })
+	if err != nil {
+		return err
+	}
+	_, err = together(ctx, &g, func() (none struct{}, err error) {
+		if g.Rank > 0 {
+			return none, nil
+		}
+		m := manifest{Version: checkpointVersion, Ranks: g.Size, Numbers: g.Numbers, Data: slices.Concat(saved...)}
+		if err := writeManifest(tmp, &m, state); err != nil {
+			return none, err
+		}
+		if err := os.Rename(tmp, filepath.Join(dir, strconv.Itoa(n))); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				return none, &CheckpointInUseError{Dir: dir}
+			}
+			return none, err
+		}
+		done = true
+		if err := syncDir(dir); err != nil {
+			return none, err
+		}
+		removeOld(dir, append([]int{n}, old...))
+		return none, nil
+	})
+	return err
+}
+
+// saveShare writes the files of this rank, and returns when they are on the disk.
+func (j *Job) saveShare(ctx context.Context, tmp string, data []NamedData, g *CheckpointGroup) (all []savedData, err error) {
+	if _, err := os.Stat(tmp); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it does not see the folder %s, which rank 0 has made; all ranks need one file system, and the same working folder", tmp)
+	}
+	for i, d := range data {
+		var boxes [][2][iface.MaxRank]int
+		var number int
+		if g.Share != nil {
+			boxes, number = g.Share(d.Handle)
+		}
+		if g.Rank > 0 && (number == 0 || len(boxes) == 0) {
+			continue
+		}
+		file := fmt.Sprintf("data-%d", i)
+		if g.Rank > 0 {
+			file += fmt.Sprintf("-%d", g.Rank)
+		}
+		s := savedData{Name: d.Name, Rank: g.Rank, Number: number}
+		if number == 0 {
+			var all bool
+			boxes, all = managed(d.Handle).Valued()
+			if s.Part = !all && (len(boxes) == 0 || !d.Handle.Resizable()); s.Part { // else all of the content has a value afterwards
+				s.Boxes = boxes
+			}
+		} else if s.Part = len(boxes) != 1 || boxes[0] != wholeBox(d.Handle); s.Part {
+			s.Boxes = boxes
+		}
+		if err := j.saveData(ctx, tmp, file, d.Handle, &s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, syncDir(tmp)
+}
+
+// wholeBox is all elements of h, which is a whole datum.
+func wholeBox(h *datamgr.Handle) (box [2][iface.MaxRank]int) {
+	d := h.Desc()
+	copy(box[1][:d.Rank], d.Dim[:d.Rank])
+	return box
+}
+
+// writeManifest writes the state and the manifest, the last files of a generation.
+func writeManifest(tmp string, m *manifest, state []byte) (err error) {
 	if m.State, err = writeSaved(tmp, stateName, func(w io.Writer) error { _, err := w.Write(state); return err }); err != nil {
 		return err
 	}
-	for i, d := range data {
-		s, err := j.saveData(ctx, tmp, fmt.Sprintf("data-%d", i), d)
-		if err != nil {
-			return err
-		}
-		m.Data = append(m.Data, s)
-	}
-	text, err := json.Marshal(&m)
+	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
@@ -157,20 +323,7 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []NamedData, stat
 	}); err != nil {
 		return err
 	}
-	if err := syncDir(tmp); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, filepath.Join(dir, strconv.Itoa(n))); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("engine: another program writes checkpoints to %s; give each a folder of its own", dir)
-		}
-		return err
-	}
-	if err := syncDir(dir); err != nil {
-		return err
-	}
-	removeOld(dir, append([]int{n}, old...))
-	return nil
+	return syncDir(tmp)
 }
 
 // removeOld removes generations that are not kept, and what processes that were killed have left. A folder that cannot be
@@ -279,72 +432,62 @@ func syncDir(dir string) error {
 	return err
 }
 
-// saveData writes one datum.
-func (j *Job) saveData(ctx context.Context, dir, file string, d NamedData) (s savedData, err error) {
-	h := d.Handle
+// saveData writes one datum, or the boxes of it in s.
+func (j *Job) saveData(ctx context.Context, dir, file string, h *datamgr.Handle, s *savedData) (err error) {
 	desc := h.Desc()
-	s = savedData{Name: d.Name, Type: desc.String(), Order: byteOrder}
+	s.Type, s.Order = desc.String(), byteOrder
 	fill := func(io.Writer) error { return nil }
 	switch {
-	case desc.Kind == iface.Void:
+	case desc.Kind == iface.Void || s.Part && len(s.Boxes) == 0:
 	case isObjectHandle(h):
 		b, err := j.Pack(ctx, h)
 		if err != nil {
-			return s, err
+			return err
 		}
 		s.Packed = true
 		fill = func(w io.Writer) error { _, err := w.Write(b); return err }
-	default:
-		boxes, all := managed(h).Valued()
-		if !all && (len(boxes) == 0 || !h.Resizable()) { // else all of the content has a value afterwards
-			s.Part, s.Boxes = true, boxes
-		}
-		if s.Part && len(boxes) == 0 {
-			break
-		}
-		if !s.Part && !h.Resizable() && j.rt.limited && desc.Bytes() > j.rt.device.Memory().Capacity() {
-			a, err := j.AcquireWith(ctx, h, iface.R, AcquireOptions{OrderOnly: true})
-			if err != nil {
-				return s, err
-			}
-			defer a.Release()
-			fill = func(w io.Writer) error { return a.Rows(func(b *iface.Buffer) error { return writeElements(w, b) }) }
-			break
-		}
-		a, err := j.AcquirePartial(ctx, h)
+	case s.Part:
+		v, err := j.rt.Partition(h, boxesOf(s.Boxes))
 		if err != nil {
-			return s, err
+			return err
 		}
-		defer a.Release()
-		if h.Resizable() {
-			s.Content = a.Buffer().Shape()
-		}
+		defer j.rt.EndView(v)
 		fill = func(w io.Writer) error {
-			if !s.Part {
-				return writeElements(w, a.Buffer())
-			}
-			for i := range boxes {
-				b := *a.Buffer()
-				narrow(&b, &boxes[i])
-				if err := writeElements(w, &b); err != nil {
+			for _, p := range v.Parts {
+				a, err := j.Acquire(ctx, p, iface.R)
+				if err != nil {
+					return err
+				}
+				err = writeElements(w, a.Buffer())
+				if e := a.Release(); err == nil {
+					err = e
+				}
+				if err != nil {
 					return err
 				}
 			}
 			return nil
 		}
+	case !h.Resizable() && j.rt.limited && desc.Bytes() > j.rt.device.Memory().Capacity():
+		a, err := j.AcquireWith(ctx, h, iface.R, AcquireOptions{OrderOnly: true})
+		if err != nil {
+			return err
+		}
+		defer a.Release()
+		fill = func(w io.Writer) error { return a.Rows(func(b *iface.Buffer) error { return writeElements(w, b) }) }
+	default:
+		a, err := j.AcquirePartial(ctx, h)
+		if err != nil {
+			return err
+		}
+		defer a.Release()
+		if h.Resizable() {
+			s.Content = a.Buffer().Shape()
+		}
+		fill = func(w io.Writer) error { return writeElements(w, a.Buffer()) }
 	}
 	s.savedFile, err = writeSaved(dir, file, fill)
-	return s, err
-}
-
-// narrow makes b, which is a whole datum, the elements of a box of it.
-func narrow(b *iface.Buffer, box *[2][iface.MaxRank]int) {
-	for k := range int(b.Rank) {
-		hi := min(box[1][k], b.Dim[k])
-		lo := min(box[0][k], hi)
-		b.Ptr = unsafe.Add(b.Ptr, uintptr(lo*b.Stride[k])*b.Elem.Size())
-		b.Dim[k] = hi - lo
-	}
+	return err
 }
 
 // eachLine calls fn for the bytes of each line of b.
@@ -410,16 +553,26 @@ func OpenCheckpoint(dir string) (*Checkpoint, error) {
 }
 
 func openGeneration(path string) (*Checkpoint, error) {
+	c, err := OpenGeneration(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files(c.made.Data) {
+		if err := c.verify(f, io.Discard); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// OpenGeneration returns the generation in the folder that Checkpoint.Dir has returned, without a look at the bytes of its data: for ranks other than
+// the one that has called OpenCheckpoint.
+func OpenGeneration(path string) (*Checkpoint, error) {
 	m, err := readManifest(path)
 	if err != nil {
 		return nil, err
 	}
 	c := &Checkpoint{dir: path, made: *m}
-	for _, f := range append([]savedFile{m.State}, files(m.Data)...) {
-		if err := c.verify(f, io.Discard); err != nil {
-			return nil, err
-		}
-	}
 	var state bytes.Buffer
 	if err := c.verify(m.State, &state); err != nil {
 		return nil, err
@@ -445,7 +598,7 @@ func readManifest(path string) (*manifest, error) {
 	if is := sha256.Sum256([]byte(text)); hex.EncodeToString(is[:]) != sum {
 		return nil, errors.New("its manifest is damaged")
 	}
-	m := &manifest{}
+	m := &manifest{sum: sum}
 	if err := json.Unmarshal([]byte(text), m); err != nil {
 		return nil, fmt.Errorf("its manifest is damaged: %w", err)
 	}
@@ -482,58 +635,229 @@ func (c *Checkpoint) State() []byte { return bytes.Clone(c.state) }
 // Names lists the data of the checkpoint, in the order that Job.Checkpoint was given.
 func (c *Checkpoint) Names() (names []string) {
 	for i := range c.made.Data {
-		names = append(names, c.made.Data[i].Name)
+		if c.made.Data[i].Rank == 0 { // which has written something of all
+			names = append(names, c.made.Data[i].Name)
+		}
 	}
 	return names
+}
+
+// Sum returns a hash of the generation: two with the same have the same data and state.
+func (c *Checkpoint) Sum() string { return c.made.sum }
+
+// Ranks returns how many ranks wrote the checkpoint: 1 for a program alone.
+func (c *Checkpoint) Ranks() int { return c.made.Ranks }
+
+// Numbers returns how many numbers the ranks had given to data, and Number that of one, 0 for none. See CheckpointGroup.
+func (c *Checkpoint) Numbers() int { return c.made.Numbers }
+
+// Number is described at Numbers.
+func (c *Checkpoint) Number(name string) int {
+	for i := range c.made.Data {
+		if s := &c.made.Data[i]; s.Name == name && s.Number > 0 {
+			return s.Number
+		}
+	}
+	return 0
+}
+
+// SavedBox is elements Box[0] ≤ i < Box[1] of data, which a rank wrote.
+type SavedBox struct {
+	Box  [2][iface.MaxRank]int
+	Rank int
+}
+
+// Boxes lists the elements that have a value in the checkpoint, of data h with a name, without overlap.
+func (c *Checkpoint) Boxes(name string, h *datamgr.Handle) (all []SavedBox) {
+	for i := range c.made.Data {
+		switch s := &c.made.Data[i]; {
+		case s.Name != name:
+		case !s.Part:
+			all = append(all, SavedBox{wholeBox(h), s.Rank})
+		default:
+			for _, b := range s.Boxes {
+				all = append(all, SavedBox{b, s.Rank})
+			}
+		}
+	}
+	return all
 }
 
 // Restore gives h, a whole datum, the value that the checkpoint has under a name: its place in the order is that of the
 // call, as with Acquire in mode W. Elements that had no value keep the one that they have. Read-only data must have the value
 // already, and is left as it is. Errors, after which the data may have lost its value: data with other sizes or another element type, or
 // no such name; those of the file and of Acquire.
-func (c *Checkpoint) Restore(ctx context.Context, j *Job, name string, h *datamgr.Handle) (err error) {
-	i := slices.IndexFunc(c.made.Data, func(d savedData) bool { return d.Name == name })
-	if i < 0 {
+func (c *Checkpoint) Restore(ctx context.Context, j *Job, name string, h *datamgr.Handle) error {
+	return c.restore(ctx, j, name, h, nil, true)
+}
+
+// RestoreBoxes is Restore for some elements of arrays of numbers: those boxes, which do not overlap.
+func (c *Checkpoint) RestoreBoxes(ctx context.Context, j *Job, name string, h *datamgr.Handle, boxes [][2][iface.MaxRank]int) error {
+	return c.restore(ctx, j, name, h, boxes, false)
+}
+
+func (c *Checkpoint) restore(ctx context.Context, j *Job, name string, h *datamgr.Handle, boxes [][2][iface.MaxRank]int, all bool) error {
+	if !slices.ContainsFunc(c.made.Data, func(d savedData) bool { return d.Name == name }) {
 		return fmt.Errorf("engine: the checkpoint in %s has no data %q; it has %s", c.dir, name, strings.Join(c.Names(), ", "))
 	}
-	s := &c.made.Data[i]
 	if h == nil || h.Parent() != nil {
 		return &ModeError{Handle: h, Mode: iface.W, Other: -1, Message: fmt.Sprintf("%s cannot be restored: it is no whole datum", describe(h))}
 	}
-	desc := h.Desc()
-	if t := desc.String(); t != s.Type || s.Order != byteOrder || s.Packed != isObjectHandle(h) {
-		return fmt.Errorf("engine: the checkpoint in %s has %q as %s (bytes in %s-endian order), and %s is %s; restore data of the same type on a machine with the same order", c.dir, name, s.Type, s.Order, describe(h), t)
+	for i := range c.made.Data {
+		s := &c.made.Data[i]
+		if s.Name != name {
+			continue
+		}
+		desc := h.Desc()
+		if t := desc.String(); t != s.Type || s.Order != byteOrder || s.Packed != isObjectHandle(h) {
+			return fmt.Errorf("engine: the checkpoint in %s has %q as %s (bytes in %s-endian order), and %s is %s; restore data of the same type on a machine with the same order", c.dir, name, s.Type, s.Order, describe(h), t)
+		}
+		if desc.Kind == iface.Void || h.ReadOnly() || s.Part && len(s.Boxes) == 0 || !all && len(boxes) == 0 {
+			continue
+		}
+		if err := c.restoreSaved(ctx, j, s, h, boxes, all); err != nil {
+			return err
+		}
 	}
-	if desc.Kind == iface.Void || h.ReadOnly() || s.Part && len(s.Boxes) == 0 {
-		return nil
-	}
+	return nil
+}
+
+// restoreSaved reads what one rank has written.
+func (c *Checkpoint) restoreSaved(ctx context.Context, j *Job, s *savedData, h *datamgr.Handle, boxes [][2][iface.MaxRank]int, all bool) error {
 	f, err := os.Open(filepath.Join(c.dir, filepath.Base(s.File)))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, checkpointBufBytes)
+	in := &boxReader{f: f, in: bufio.NewReaderSize(f, checkpointBufBytes)}
 	if s.Packed {
-		b, err := io.ReadAll(in)
+		b, err := io.ReadAll(in.in)
 		if err != nil {
 			return err
 		}
 		return j.Unpack(ctx, h, b)
 	}
-	if !s.Part {
-		return j.restorePart(ctx, h, s.Content, in)
+	whole := wholeBox(h)
+	if !s.Part && (all || len(boxes) == 1 && boxes[0] == whole) {
+		return j.restorePart(ctx, h, s.Content, in.in)
 	}
-	v, err := j.rt.Partition(h, boxesOf(s.Boxes))
+	saved := s.Boxes
+	if !s.Part {
+		saved = [][2][iface.MaxRank]int{whole}
+	}
+	desc := h.Desc()
+	var parts boxesOf
+	var sources []boxRuns
+	start := int64(0) // of a box in the file
+	for i := range saved {
+		if all {
+			boxes = saved[i : i+1]
+		}
+		for k := range boxes {
+			if part, ok := cutBox(&boxes[k], &saved[i], int(desc.Rank)); ok {
+				parts, sources = append(parts, part), append(sources, runsOf(&part, &saved[i], &desc, start))
+			}
+		}
+		start += int64(boxElements(&saved[i], int(desc.Rank))) * int64(desc.Elem.Size())
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	v, err := j.rt.Partition(h, parts)
 	if err != nil {
 		return err
 	}
 	defer j.rt.EndView(v)
-	for _, p := range v.Parts {
+	for i, p := range v.Parts {
+		in.runs = sources[i]
 		if err := j.restorePart(ctx, p, nil, in); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cutBox returns the elements of a in b, and whether there are any.
+func cutBox(a, b *[2][iface.MaxRank]int, rank int) (in [2][iface.MaxRank]int, ok bool) {
+	for k := range rank {
+		in[0][k], in[1][k] = max(a[0][k], b[0][k]), min(a[1][k], b[1][k])
+		if in[0][k] >= in[1][k] {
+			return in, false
+		}
+	}
+	return in, true
+}
+
+func boxElements(b *[2][iface.MaxRank]int, rank int) int {
+	n := 1
+	for k := range rank {
+		n *= b[1][k] - b[0][k]
+	}
+	return n
+}
+
+// boxRuns are the bytes of a box in a file, which has a larger one: runs of the same length.
+type boxRuns struct {
+	start, run int64
+	dims       []int   // how many runs there are along each axis
+	steps      []int64 // bytes from one to the next
+	next, left int64   // the run that is read, and what is left of it
+}
+
+// runsOf returns the bytes of part in a file that has the elements of a box from start on, row by row.
+func runsOf(part, box *[2][iface.MaxRank]int, desc *iface.Desc, start int64) boxRuns {
+	step := int64(desc.Elem.Size())
+	r := boxRuns{start: start, run: step}
+	together := true // all axes so far are in a run
+	for k := int(desc.Rank) - 1; k >= 0; k-- {
+		n := part[1][k] - part[0][k]
+		if r.start += int64(part[0][k]-box[0][k]) * step; together {
+			r.run *= int64(n)
+			together = n == box[1][k]-box[0][k]
+		} else {
+			r.dims, r.steps = append(r.dims, n), append(r.steps, step)
+		}
+		step *= int64(box[1][k] - box[0][k])
+	}
+	return r
+}
+
+// boxReader reads the elements of boxes in a file.
+type boxReader struct {
+	f    *os.File
+	in   *bufio.Reader
+	at   int64 // where in is
+	runs boxRuns
+}
+
+// Read implements io.Reader for the box in runs.
+func (r *boxReader) Read(b []byte) (n int, err error) {
+	s := &r.runs
+	if s.left == 0 {
+		at, rest := s.start, s.next
+		for k, dim := range s.dims { // the last axis first
+			at += rest % int64(dim) * s.steps[k]
+			rest /= int64(dim)
+		}
+		if rest > 0 && s.next > 0 {
+			return 0, io.EOF
+		}
+		s.next++
+		s.left = s.run
+		if skip := at - r.at; skip >= 0 && skip <= int64(r.in.Buffered()) {
+			_, err = r.in.Discard(int(skip))
+		} else if _, err = r.f.Seek(at, io.SeekStart); err == nil {
+			r.in.Reset(r.f)
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.at = at
+	}
+	n, err = r.in.Read(b[:min(int64(len(b)), s.left)])
+	r.at += int64(n)
+	s.left -= int64(n)
+	return n, err
 }
 
 // restorePart reads the elements of h, which may be a part.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -161,7 +162,7 @@ func TestUnusableGenerations(t *testing.T) {
 			must(t, j.Checkpoint(ctx, dir, data, []byte{byte(k)}))
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 3 { // two generations, and the lock
 			t.Error(left, err)
 		}
 		must(t, damage(filepath.Join(dir, "4")))
@@ -234,7 +235,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 	}
 	left, err := os.ReadDir(dir)
 	must(t, err)
-	if len(left) != 2 { // the generation, and the file
+	if len(left) != 3 { // the generation, the lock, and the file
 		t.Error(left)
 	}
 	c, err := OpenCheckpoint(dir)
@@ -248,4 +249,49 @@ func TestRefusedCheckpoints(t *testing.T) {
 	must(t, c.Restore(ctx, j, "x", h))
 	holds(t, j, h, 1)
 	j.Failures()
+}
+
+// narrow makes b, which is a whole datum, the elements of a box of it.
+func narrow(b *iface.Buffer, box *[2][iface.MaxRank]int) {
+	for k := range int(b.Rank) {
+		hi := min(box[1][k], b.Dim[k])
+		lo := min(box[0][k], hi)
+		b.Ptr = unsafe.Add(b.Ptr, uintptr(lo*b.Stride[k])*b.Elem.Size())
+		b.Dim[k] = hi - lo
+	}
+}
+
+// A folder of checkpoints belongs to one job until that is closed.
+func TestLockedCheckpoints(t *testing.T) {
+	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "here")
+	rt, j := start(t, Options{Workers: 1})
+	data := []NamedData{{"x", ints(t, rt, []int64{1, 2})}}
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	other := rt.NewJob(ctx, JobOptions{})
+	var inUse *CheckpointInUseError
+	if err := other.Checkpoint(ctx, dir, data, nil); !errors.As(err, &inUse) || inUse.Dir != dir || !strings.Contains(inUse.Holder, fmt.Sprintf("process %d", os.Getpid())) {
+		t.Error(err)
+	}
+	if err := other.LockCheckpoints(dir); !errors.As(err, &inUse) {
+		t.Error(err)
+	}
+	must(t, other.Checkpoint(ctx, dir+"2", data, nil))
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	must(t, os.RemoveAll(dir)) // a new folder is another one
+	must(t, other.Checkpoint(ctx, dir, data, nil))
+	if err := j.Checkpoint(ctx, dir, data, nil); !errors.As(err, &inUse) {
+		t.Error(err)
+	}
+	must(t, other.Close())
+	must(t, j.Checkpoint(ctx, dir, data, nil))
+	c, err := OpenCheckpoint(dir)
+	must(t, err)
+	if filepath.Base(c.Dir()) != "2" {
+		t.Error(c.Dir())
+	}
+	must(t, os.Remove(filepath.Join(dir, checkpointLockName)))
+	must(t, os.Mkdir(filepath.Join(dir, checkpointLockName), 0o777))
+	if err := j.Checkpoint(ctx, dir, data, nil); err == nil {
+		t.Error("a folder is no file")
+	}
 }

@@ -211,6 +211,8 @@ package engine
 //
 // Drivers and the calls of programs:
 //
+//	checkpoint_flock.go  locks of files, on systems with flock
+//	checkpoint_lock.go  folders of checkpoints belong to one job
 //	plan.go      plans
 //	worker.go    the loop of a worker
 //	wait.go      waiting, and room in the window

@@ -193,6 +193,7 @@ func (j *Job) Close() error {
 	if j.lane != nil {
 		rt.removeLane(j)
 	}
+	j.locks.unlock()
 	rt.progress() // others that close it
 	return err
 }

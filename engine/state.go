@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -215,6 +216,14 @@ func (rt *Runtime) anyWorker(fn func(*worker) bool) bool {
 	return all != nil && slices.ContainsFunc(*all, fn)
 }
 
+// checkpointLocks are the folders that a job has locked.
+type checkpointLocks struct {
+	mu struct {
+		sync.Mutex
+		files map[string]*os.File // by the folder
+	}
+}
+
 // Job is the tasks of one program: submitted, waited for, cancelled and counted
 // together. It is made by Runtime.NewJob and ended by Close. Jobs of one runtime share
 // its workers, and data: tasks of two jobs that use the same data are ordered as those
@@ -261,6 +270,7 @@ type Job struct {
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
 	unwatch   func() error                 // stops the watch over the job's context
+	locks     checkpointLocks
 
 	mu struct {
 		sync.Mutex

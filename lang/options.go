@@ -86,6 +86,7 @@ func WithCheckpoints(folder func(name string) (dir string, err error)) Option {
 
 // Resume makes the run go on from a checkpoint that the same script has written, with the same params and data: see
 // engine.OpenCheckpoint. Tasks, prints and saves up to there are not repeated. Of Run and Start; a nil c starts from the beginning.
+// Of several ranks, rank 0 passes it, and the others open what that one has.
 func Resume(c *engine.Checkpoint) Option { return func(o *runConfig) { o.Config.Resume = c } }
 
 // Deterministic fixes the order of COMMUTE uses and the tree in which REDUX

@@ -25,8 +25,8 @@ func picky() *lang.Codelet {
 	return c
 }
 
-// onRanks runs a script on some ranks in this process, and returns what each printed and how it ended.
-func onRanks(t *testing.T, n int, dir, src string) (printed []string, errs []error) {
+// onRanks runs a script on some ranks in this process, with options for each, and returns what each printed and how it ended.
+func onRanks(t *testing.T, n int, dir, src string, more ...func(rank int) lang.Option) (printed []string, errs []error) {
 	t.Helper()
 	printed, errs = make([]string, n), make([]error, n)
 	var group sync.WaitGroup
@@ -49,7 +49,11 @@ func onRanks(t *testing.T, n int, dir, src string) (printed []string, errs []err
 				return
 			}
 			var out bytes.Buffer
-			i, err := p.Run(context.Background(), rt, lang.Stdout(&out), lang.Ranks(end))
+			opts := []lang.Option{lang.Stdout(&out), lang.Ranks(end)}
+			for _, o := range more {
+				opts = append(opts, o(r))
+			}
+			i, err := p.Run(context.Background(), rt, opts...)
 			if i != nil {
 				err = errors.Join(err, i.Close())
 			}

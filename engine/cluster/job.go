@@ -404,13 +404,8 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	root := h.Root()
 	d := j.data[root]
 	if d == nil {
-		switch kind, _ := h.Type(); {
-		case kind == iface.Arrays || kind == iface.Object:
-			return nil, &UnsupportedError{fmt.Sprintf("%v is of a kind that cannot be sent to other ranks yet; use arrays of numbers", kind)}
-		case root.Resizable():
-			return nil, &UnsupportedError{"data with a capacity cannot be sent to other ranks yet; register it without"}
-		case h.Unordered():
-			return nil, &UnsupportedError{"data without an order has no value that ranks could agree on; register it without Unordered"}
+		if err := unsupported(h); err != nil {
+			return nil, err
 		}
 		var holders []int
 		if root.Initialised() {
@@ -433,6 +428,19 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	}
 	j.table.add(p)
 	return p, nil
+}
+
+// unsupported returns an *UnsupportedError if tasks on several ranks cannot use h.
+func unsupported(h *datamgr.Handle) error {
+	switch kind, _ := h.Type(); {
+	case kind == iface.Arrays || kind == iface.Object:
+		return &UnsupportedError{fmt.Sprintf("%v is of a kind that cannot be sent to other ranks yet; use arrays of numbers", kind)}
+	case h.Root().Resizable():
+		return &UnsupportedError{"data with a capacity cannot be sent to other ranks yet; register it without"}
+	case h.Unordered():
+		return &UnsupportedError{"data without an order has no value that ranks could agree on; register it without Unordered"}
+	}
+	return nil
 }
 
 // forget drops what is known of the parts of views that have ended, once that is more than what is known of others.

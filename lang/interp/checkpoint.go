@@ -16,7 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/starpush/starpush/engine"
@@ -24,8 +26,8 @@ import (
 
 // checkpoints is what a run keeps whose script writes checkpoints.
 type checkpoints struct {
-	program  string // hash of the script, its params and what is bound
-	passed   int    // statements that were executed
+	program  savedProgram
+	passed   int // statements that were executed
 	log      []byte
 	unlogged int    // what is read now has no effect on the script
 	name     string // of the folder, as the script gives it
@@ -39,9 +41,94 @@ type checkpoints struct {
 
 // checkpointState is the caller's part of a checkpoint.
 type checkpointState struct {
-	Program string
+	Program savedProgram
 	Passed  int
 	Folder  string
+}
+
+// savedProgram is what decides what a script does, besides what it reads.
+type savedProgram struct {
+	Scripts []savedScript // imported ones first
+	Params  []savedParam
+	Data    []savedParam // from the command line, or the embedding program
+}
+
+type savedScript struct{ Name, Text string }
+
+type savedParam struct{ Name, Value string }
+
+// difference says what p has first that was, which wrote a checkpoint, had not, or the other way round; "" if they are the same.
+func (p *savedProgram) difference(was *savedProgram) string {
+	for i := range max(len(p.Scripts), len(was.Scripts)) {
+		switch {
+		case i >= len(was.Scripts):
+			return fmt.Sprintf("it imports `%s`, and did not", p.Scripts[i].Name)
+		case i >= len(p.Scripts):
+			return fmt.Sprintf("it imported `%s`, and does not any more", was.Scripts[i].Name)
+		}
+		if d := firstDifference(&p.Scripts[i], &was.Scripts[i]); d != "" {
+			return d
+		}
+	}
+	for _, list := range [...]struct {
+		what    string
+		is, was []savedParam
+	}{{"the param", p.Params, was.Params}, {"the data", p.Data, was.Data}} {
+		value := func(in []savedParam, name string) (string, bool) {
+			i := slices.IndexFunc(in, func(v savedParam) bool { return v.Name == name })
+			if i < 0 {
+				return "", false
+			}
+			return in[i].Value, true
+		}
+		for _, v := range list.is {
+			if old, ok := value(list.was, v.Name); !ok {
+				return fmt.Sprintf("%s `%s` is given, and was not", list.what, v.Name)
+			} else if old != v.Value {
+				return fmt.Sprintf("%s `%s` is %s, and was %s", list.what, v.Name, quoted(v.Value), quoted(old))
+			}
+		}
+		for _, v := range list.was {
+			if _, ok := value(list.is, v.Name); !ok {
+				return fmt.Sprintf("%s `%s` was given, and is not: it was %s", list.what, v.Name, quoted(v.Value))
+			}
+		}
+	}
+	return ""
+}
+
+// firstDifference says in which line a script differs, "" for none.
+func firstDifference(is, was *savedScript) string {
+	if is.Text == was.Text {
+		return ""
+	}
+	a, b := strings.Split(strings.TrimSuffix(is.Text, "\n"), "\n"), strings.Split(strings.TrimSuffix(was.Text, "\n"), "\n")
+	k := 0
+	for k < len(a) && k < len(b) && a[k] == b[k] {
+		k++
+	}
+	switch {
+	case k == len(a) && k == len(b):
+		return fmt.Sprintf("the line break at the end of `%s`", is.Name)
+	case k == len(a):
+		return fmt.Sprintf("`%s` ends with line %d, and went on with %s", is.Name, k, quoted(b[k]))
+	case k == len(b):
+		return fmt.Sprintf("line %d of `%s`, %s, was not there", k+1, is.Name, quoted(a[k]))
+	}
+	return fmt.Sprintf("line %d of `%s` is %s, and was %s", k+1, is.Name, quoted(a[k]), quoted(b[k]))
+}
+
+// quoted returns a line as a message shows it.
+func quoted(line string) string {
+	const most = 80
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return "empty"
+	}
+	if r := []rune(line); len(r) > most {
+		line = string(r[:most]) + "…"
+	}
+	return "`" + line + "`"
 }
 
 // recordKind says what a record of the log is. A record has a kind, the line of the script, and bytes.
@@ -62,22 +149,35 @@ var recordNames = [...]string{"nothing", "reads data", "makes a text of data", "
 
 // beginCheckpoints is called before the script starts.
 func (m *Machine) beginCheckpoints() error {
+	from := m.cfg.Resume
 	if !m.prog.checkpoints {
-		if m.cfg.Resume != nil {
+		if from != nil {
 			return errors.New("lang: the script has no `checkpoint` statement, so there is nothing to go on from; run it without resuming")
 		}
 		return nil
 	}
-	c := &checkpoints{program: m.fingerprint(), places: map[int]int64{}}
-	if from := m.cfg.Resume; from != nil {
+	var inUse *engine.CheckpointInUseError
+	if from != nil && (m.ranks == nil || m.ranks.Rank() == 0) { // other faults of the folder show when something is written
+		errors.As(m.job.LockCheckpoints(filepath.Dir(from.Dir())), &inUse)
+	}
+	if m.ranks != nil {
+		var err error
+		if from, err = m.resumeOnRanks(from, inUse); err != nil {
+			return err
+		}
+	} else if inUse != nil {
+		return inUse
+	}
+	c := &checkpoints{program: m.savedProgram(), places: map[int]int64{}}
+	if from != nil {
 		state := from.State()
 		var s checkpointState
 		n, k := binary.Uvarint(state)
 		if k <= 0 || n > uint64(len(state)-k) || json.Unmarshal(state[k:k+int(n)], &s) != nil {
 			return fmt.Errorf("lang: the checkpoint in %s was not written by a script; resume the program that wrote it", from.Dir())
 		}
-		if s.Program != c.program {
-			return fmt.Errorf("lang: the checkpoint in %s was written by another script, or with other params or data; resume with what wrote it, or start anew in an empty folder", from.Dir())
+		if d := c.program.difference(&s.Program); d != "" {
+			return fmt.Errorf("lang: the checkpoint in %s was written by another script, or with other params or data: %s; resume with what wrote it, or start anew in an empty folder", from.Dir(), d)
 		}
 		log, err := io.ReadAll(flate.NewReader(bytes.NewReader(state[k+int(n):])))
 		if err != nil {
@@ -87,6 +187,52 @@ func (m *Machine) beginCheckpoints() error {
 	}
 	m.checkpoints = c
 	return nil
+}
+
+// resumeOnRanks gives all ranks the checkpoint that rank 0 goes on from, nil for none. Each opens it itself.
+func (m *Machine) resumeOnRanks(from *engine.Checkpoint, inUse *engine.CheckpointInUseError) (*engine.Checkpoint, error) {
+	ctx := Context(m.runCtx)
+	var say struct{ Dir, Sum, Failed string }
+	if from != nil {
+		say.Dir, say.Sum = from.Dir(), from.Sum()
+	}
+	if inUse != nil {
+		say.Failed = inUse.Error()
+	}
+	b, err := json.Marshal(&say)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = m.ranks.Share(ctx, 0, b); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &say); err != nil {
+		return nil, err
+	}
+	switch {
+	case say.Failed != "":
+		return nil, errors.New(say.Failed)
+	case say.Dir == "":
+		return nil, nil
+	}
+	failed := ""
+	if m.ranks.Rank() > 0 {
+		if from, err = engine.OpenGeneration(say.Dir); err != nil {
+			failed = err.Error()
+		} else if from.Sum() != say.Sum {
+			failed = "it is another one there"
+		}
+	}
+	all, err := m.ranks.Gather(ctx, []byte(failed))
+	if err != nil {
+		return nil, err
+	}
+	for r, text := range all {
+		if len(text) > 0 {
+			return nil, fmt.Errorf("lang: rank %d cannot read the checkpoint in %s that rank 0 goes on from: %s; all ranks need one file system, and the same working folder", r, say.Dir, text)
+		}
+	}
+	return from, nil
 }
 
 // endCheckpoints is called when the script has come to its end.

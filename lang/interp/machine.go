@@ -3,16 +3,14 @@ package interp
 // The machine: one run of a program, its frames, and the entry points.
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
@@ -306,6 +304,9 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	m.watch = m.job.CancelWhen(run)
 	if err := m.beginCheckpoints(); err != nil {
 		m.events.problem(err)
+		if m.ranks != nil {
+			m.ranks.Fail(err)
+		}
 		m.Close()
 		return nil, err
 	}
@@ -539,19 +540,18 @@ func (m *Machine) catch(fn func()) (r *raised) {
 	return nil
 }
 
-// fingerprint is a hash of what decides what the script does, besides what it reads.
-func (m *Machine) fingerprint() string {
-	h := sha256.New()
+// savedProgram describes the program of this run.
+func (m *Machine) savedProgram() (p savedProgram) {
 	for _, u := range m.prog.units {
-		fmt.Fprintf(h, "%d\n%s", len(u.unit.File.Source.Text), u.unit.File.Source.Text)
+		s := u.unit.File.Source
+		p.Scripts = append(p.Scripts, savedScript{s.Name, string(s.Text)})
 	}
-	params := slices.Clone(m.cfg.Params)
-	slices.SortStableFunc(params, func(a, b NamedValue) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
-	for _, p := range params {
-		fmt.Fprintf(h, "param %q = %v\n", p.Name, p.Value)
+	for _, v := range m.cfg.Params {
+		p.Params = append(p.Params, savedParam{v.Name, fmt.Sprint(v.Value)})
 	}
+	slices.SortStableFunc(p.Params, func(a, b savedParam) int { return strings.Compare(a.Name, b.Name) })
 	for _, b := range m.cfg.Bindings {
-		fmt.Fprintf(h, "data %q %v %v %v %q\n", b.Name, b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)
+		p.Data = append(p.Data, savedParam{b.Name, fmt.Sprintf("%v %v %v %q", b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)})
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return p
 }

@@ -3,6 +3,7 @@ package interp
 // Statements on data that is registered: invalidate, unregister, evict, prefetch, hint.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -237,8 +238,6 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 	}
 	c := m.checkpoints
 	switch {
-	case m.ranks != nil:
-		m.oneRankOnly("a checkpoint", "leave it out, or run on one rank", at)
 	case c == nil:
 		m.failHelp("E0705", at, "", "write it where the script runs from its start to its end: neither at the prompt, nor in functions that a Go program calls",
 			"there is no checkpoint here: the position of the script is not known")
@@ -265,7 +264,11 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 	if err == nil {
 		var state []byte
 		if state, err = c.state(); err == nil {
-			err = m.job.Checkpoint(m.ctx, dir, m.registers.live(), state)
+			write := m.job.Checkpoint
+			if m.ranks != nil {
+				write = m.ranks.Checkpoint
+			}
+			err = write(m.ctx, dir, m.registers.live(), state)
 		}
 	}
 	if err != nil {
@@ -276,17 +279,26 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 // checkpointFailed raises why a checkpoint could not be written.
 func (m *Machine) checkpointFailed(err error, name string, at position) {
 	var pe *fs.PathError
-	if !errors.As(err, &pe) {
+	var inUse *engine.CheckpointInUseError
+	var onRank *engine.CheckpointError
+	switch {
+	case m.ranks != nil && (m.ctx.Err() != nil || !errors.As(err, &onRank)):
+		m.raiseEngine(err, at, nil)
+	case onRank == nil && !errors.As(err, &pe):
 		var gone *engine.FailedDataError
 		if errors.As(err, &gone) || m.ctx.Err() != nil || errors.Is(err, engine.ErrClosed) {
 			m.raiseEngine(err, at, nil)
 		}
 	}
 	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, firstLine(err.Error())))
-	if pe != nil {
-		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
-	}
 	d.Help = []string{"name a folder that this program may make and write, with room for all data twice; the checkpoint before is still there"}
+	switch {
+	case pe != nil:
+		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
+	case onRank == nil && errors.As(err, &inUse):
+		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %s writes its own there", name, cmp.Or(inUse.Holder, "another program"))
+		d.Help = []string{"wait until it has ended, or run this in another folder"}
+	}
 	d.Cause = err
 	m.raise(d)
 }
@@ -306,6 +318,16 @@ func (m *Machine) goOn(at position) {
 		m.misfit(at, "there are %d data, and were %d", len(names), len(was))
 	}
 	m.waitAll(at)
+	if m.ranks != nil {
+		if err := m.ranks.Restore(m.ctx, c.from, live); err != nil {
+			if onRank := (*engine.CheckpointError)(nil); m.ctx.Err() != nil || !errors.As(err, &onRank) {
+				m.raiseEngine(err, at, nil)
+			}
+			m.misfit(at, "%s", firstLine(err.Error()))
+		}
+		c.from, c.rest = nil, nil
+		return
+	}
 	for _, d := range live {
 		if err := c.from.Restore(m.ctx, m.job, d.Name, d.Handle); err != nil {
 			if m.ctx.Err() != nil {

@@ -160,7 +160,11 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return status(max(exit.ExitCode(), exitFailed))
+		switch code := exit.ExitCode(); code {
+		case exitUsage, exitInvalid, exitLimit, exitDevice, exitPipe, exitInt, exitTerm:
+			return status(code)
+		}
+		return status(exitFailed) // launchers have a status of their own for a rank that was killed
 	}
 	return err
 }

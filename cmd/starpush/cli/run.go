@@ -225,13 +225,10 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 }
 
 // resumption opens the checkpoint that --resume names. Where there is none it says so, and the run starts from
-// the beginning: so a job that may be started several times always passes the flag.
+// the beginning: so a job that may be started several times always passes the flag. Ranks other than 0 get nothing here.
 func (a *app) resumption(o *runFlags, ranks *ranks) ([]lang.Option, error) {
-	if o.resume == "" {
+	if o.resume == "" || ranks != nil && ranks.world.Rank() > 0 { // rank 0 opens it for all
 		return nil, nil
-	}
-	if ranks != nil {
-		return nil, usagef("--resume goes on with runs on one rank only; leave it out, or --ranks")
 	}
 	c, err := engine.OpenCheckpoint(o.resume)
 	note := func(format string, args ...any) {
