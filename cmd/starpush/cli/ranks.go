@@ -10,10 +10,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/starpush/starpush/accel/mpi"
@@ -152,12 +155,18 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := untilTerminated(ctx)
+	defer stop()
 	cmd := exec.CommandContext(ctx, path, slices.Concat(args, []string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:]))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the ranks
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the ranks
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
+	var ended *signalError
+	if errors.As(context.Cause(ctx), &ended) {
+		return status(ended.code())
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		switch code := exit.ExitCode(); code {
@@ -167,6 +176,38 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 		return status(exitFailed) // launchers have a status of their own for a rank that was killed
 	}
 	return err
+}
+
+// untilTerminated returns a context that SIGTERM, or a second interrupt, cancels with a *signalError. The launcher, and the ranks, get the
+// first interrupt from the terminal themselves, and end in their own time.
+func untilTerminated(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		interrupts := 0
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-ch:
+				if s == os.Interrupt {
+					interrupts++
+				}
+				if s == syscall.SIGTERM || interrupts > 1 {
+					cancel(&signalError{sig: s.(syscall.Signal)})
+				}
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(ch)
+		close(done)
+		wg.Wait()
+		cancel(nil)
+	}
 }
 
 // withoutRanks leaves --ranks out of arguments.
