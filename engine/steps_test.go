@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,6 +149,17 @@ func (s *stepper) name(h *datamgr.Handle) string {
 func (s *stepper) node(n int) string { return s.rt.Nodes()[n].Name }
 
 // show writes a step and what there is after it.
+// freed waits until no memory of a node has data of h.
+func (s *stepper) freed(node int, h *datamgr.Handle) {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		all, err := s.j.Where(h)
+		must(s, err)
+		if !slices.ContainsFunc(all, func(p datamgr.Presence) bool { return p.Node == node && p.Allocated > 0 }) {
+			return
+		}
+	}
+}
+
 func (s *stepper) show(format string, args ...any) {
 	w := &s.log
 	fmt.Fprintf(w, format+"\n", args...)
@@ -353,6 +366,8 @@ var steps = map[string]func(s *stepper){
 		s.runs(a)
 		s.ends(a)
 		s.rt.reg.Lose(gpu, &accel.LostError{Device: "gpu", Err: errWire})
+		s.freed(gpu, x) // the task has ended, but its worker may not have given up what it used
+		s.freed(gpu, y)
 		s.show("the device is lost")
 		b := s.insert("b", ram, op(y, iface.R))
 		s.runs(b)
