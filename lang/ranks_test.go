@@ -305,6 +305,9 @@ register x = vector[f64](4, fill = 1)
 save(x, "no/x.npy")
 `, []string{"no folder"}},
 		{"a script", "register x = vector[f64](4)\nprint(value(x[5]))", []string{"E0401"}},
+		{"a value that was dropped", bad + "register c = variable[i64](fill = 1)\nif value(c) == 1 { invalidate y }\ninsert sum(R y, RW z)\n", []string{"E0402"}},
+		{"a part that was dropped", bad + "register c = variable[i64](fill = 1)\npartition y by blocks(2)\nif value(c) == 1 { invalidate y[1] }\ninsert sum(R y, RW z)\n", []string{"E0402"}},
+		{"a prefetch of nothing", bad + "register c = variable[i64](fill = 1)\nif value(c) == 1 { invalidate y }\nprefetch y to gpu(0)\n", []string{"E0402"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, errs := onRanks(t, 3, t.TempDir(), test.src)

@@ -65,6 +65,35 @@ type distributed struct {
 	owners map[*datamgr.Handle]int // of the parts of views that were looked at
 	boxes  map[Box]*datamgr.Handle // views of pieces that are sent
 	enough int                     // the number of places with which forget looks for dead ones
+
+	dropped map[int]*engine.Site // where a value was invalidated, by the number of the write that did it
+}
+
+// noteDropped notes where a write was made that left no value.
+func (d *distributed) noteDropped(write int, at *engine.Site) {
+	if d.dropped == nil {
+		d.dropped = map[int]*engine.Site{}
+	}
+	if len(d.dropped) > 2*len(d.data.pieces)+16 {
+		maps.DeleteFunc(d.dropped, func(w int, _ *engine.Site) bool {
+			return !slices.ContainsFunc(d.data.pieces, func(q *piece) bool { return q.value == w })
+		})
+	}
+	d.dropped[write] = at
+}
+
+// uninitialised returns the error for p, which operand i reads and which has elements without a value.
+func (j *Job) uninitialised(i int, p *Place) *engine.UninitError {
+	e := &engine.UninitError{Operand: i, Handle: p.Handle}
+	p.each(func(q *piece) {
+		switch {
+		case len(q.holders) > 0:
+			e.Partial = true
+		case q.value > 0:
+			e.Why, e.At = engine.Invalidated, j.data[p.Handle.Root()].dropped[q.value]
+		}
+	})
+	return e
 }
 
 // Options of a job.
@@ -266,7 +295,7 @@ func (j *Job) check(t *Task) (rank int, err error) {
 		switch {
 		case mode == iface.R:
 			if !p.HasValue() && !lazy(h) {
-				return 0, &engine.UninitError{Operand: i, Handle: h}
+				return 0, j.uninitialised(i, p)
 			}
 			continue
 		case mode == iface.Redux:
@@ -276,7 +305,7 @@ func (j *Job) check(t *Task) (rank int, err error) {
 			contributes = true
 			continue
 		case mode.Reads() && !p.HasValue() && !lazy(h):
-			return 0, &engine.UninitError{Operand: i, Handle: h}
+			return 0, j.uninitialised(i, p)
 		}
 		plain = plain && p.bytes > 0 && (written == nil || written.owner == p.owner)
 		written = p
@@ -596,7 +625,7 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		return nil, err
 	}
 	if mode.Reads() && !o.Partial && !p.HasValue() && !lazy(h) {
-		return nil, &engine.UninitError{Handle: h}
+		return nil, j.uninitialised(0, p)
 	}
 	if err := j.combine(p, false); err != nil {
 		return nil, j.fail(err)
@@ -658,6 +687,9 @@ func (j *Job) Invalidate(h *datamgr.Handle, at ...*engine.Site) error {
 			return j.fail(err)
 		}
 		p.Write()
+		if len(at) > 0 {
+			j.data[h.Root()].noteDropped(p.data.writes, at[0])
+		}
 	}
 	return j.job.Invalidate(h, at...)
 }

@@ -133,10 +133,11 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 			o.Priority, o.Idle = math.MaxInt32, false
 		}
 		each(f, func(h *Handle, at position) {
-			if m.ranks != nil {
+			valued := m.hasValue(h)
+			if m.ranks != nil && valued { // nothing has to come: a task gets what it reads when it is submitted
 				return
 			}
-			if len(nodes) == 0 && !h.h.Initialised() {
+			if !valued && (m.ranks != nil || len(nodes) == 0) {
 				nodes = []int{0} // the error, and nothing else
 			}
 			for _, n := range nodes {
