@@ -374,7 +374,7 @@ func (h *Handle) Root() *Handle { return h.d.whole }
 func (h *Handle) Parent() *Handle { return h.parent }
 
 // OwnerRank returns the rank, of several that run the program together, to which the program gave h: by Spec.Owner, or for a part by the
-// ViewOptions.Grid of its view, otherwise what it is a part of has the same. It may be above the number of ranks: it is meant modulo that.
+// ViewOptions.Grid of its view, or else the rank of what it is a part of. It may be above the number of ranks, as it is meant modulo that.
 // ok is false, and rank -1, if the program gave it to none: the ranks deal it themselves.
 func (h *Handle) OwnerRank() (rank int, ok bool) { return h.owner - 1, h.owner > 0 }
 
