@@ -28,7 +28,7 @@ import (
 // publicPackages are the packages whose API is held.
 var publicPackages = []string{
 	"lang", "engine", "engine/sched", "engine/sched/schedtest", "engine/cluster", "engine/datatest", "engine/perf", "engine/graph", "engine/trace", "engine/simulate",
-	"accel", "accel/acceltest", "accel/all", "accel/bus", "accel/cpu", "accel/disk", "accel/mpi", "accel/numa", "accel/opencl", "accel/sim",
+	"accel", "accel/acceltest", "accel/all", "accel/bus", "accel/cpu", "accel/disk", "accel/dynlib", "accel/mpi", "accel/numa", "accel/opencl", "accel/sim",
 	"datamgr/filter", "datamgr/filter/filtertest", "datamgr/format", "datamgr/iface", "stdlib",
 }
 

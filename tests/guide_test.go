@@ -181,7 +181,7 @@ var codeName = regexp.MustCompile(`\b[EWR]\d{4}\b`)
 var guideFolders = map[string]string{
 	"engine": "engine", "lang": "lang", "datamgr": "datamgr", "filter": "datamgr/filter", "filtertest": "datamgr/filter/filtertest", "sched": "engine/sched",
 	"schedtest": "engine/sched/schedtest", "perf": "engine/perf", "graph": "engine/graph", "trace": "engine/trace",
-	"sim": "accel/sim", "disk": "accel/disk", "numa": "accel/numa", "bus": "accel/bus", "format": "datamgr/format", "datatest": "engine/datatest", "cluster": "engine/cluster", "simulate": "engine/simulate",
+	"sim": "accel/sim", "disk": "accel/disk", "numa": "accel/numa", "bus": "accel/bus", "dynlib": "accel/dynlib", "format": "datamgr/format", "datatest": "engine/datatest", "cluster": "engine/cluster", "simulate": "engine/simulate",
 	"accel": "accel", "opencl": "accel/opencl", "cuda": "accel/cuda",
 }
 

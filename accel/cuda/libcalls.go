@@ -10,9 +10,8 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/starpush/starpush/accel/cpu/blas"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // The enumerations of cuBLAS.
@@ -44,7 +43,7 @@ func typed[T blas.Float](library, name string) string {
 //
 //go:uintptrescapes
 func (s *Stream) library(table map[string]uintptr, name string, args ...uintptr) error {
-	if r, _, _ := purego.SyscallN(table[name], args...); int32(r) != 0 {
+	if r := dynlib.Call(table[name], args...); int32(r) != 0 {
 		// when the device is lost, say that
 		if err := s.s.Query(); err != nil && code(err) != notReady {
 			if err := s.dev.check("cuStreamQuery", err); sticky[code(err)] || s.dev.lost.Load() != nil {

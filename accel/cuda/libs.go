@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // libraries are functions by name; a map is nil where the library was not found.
@@ -67,13 +67,13 @@ func (l *libraries) load(folder string, files, symbols []string) map[string]uint
 	}
 	paths = append(paths, files...)
 	for _, path := range paths {
-		lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		lib, err := dynlib.Open(path, dynlib.Local)
 		if err != nil {
 			continue
 		}
 		found := map[string]uintptr{}
 		for _, s := range symbols {
-			if f, err := purego.Dlsym(lib, s); err == nil {
+			if f, err := dynlib.Symbol(lib, s); err == nil {
 				found[s] = f
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Comm is a communicator: all ranks of the world, with messages of their own, which no
@@ -81,7 +83,7 @@ func (c *Comm) send(r *Request, buf []byte, tag int, plain, large uintptr) *Requ
 			return e
 		}
 		defer s.drop(c.w.lib)
-		return int32(call(s.fn, uintptr(p), s.count, s.typ, uintptr(r.peer), uintptr(tag), c.h, uintptr(slot)))
+		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, uintptr(r.peer), uintptr(tag), c.h, uintptr(slot)))
 	}
 	return c.w.start(r)
 }
@@ -105,7 +107,7 @@ func (c *Comm) receive(r *Request, buf []byte, tag int) *Request {
 			return e
 		}
 		defer s.drop(l)
-		return int32(call(s.fn, uintptr(p), s.count, s.typ, l.source(r.peer), l.tag(tag), c.h, uintptr(slot)))
+		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, l.source(r.peer), l.tag(tag), c.h, uintptr(slot)))
 	}
 	return c.w.start(r)
 }
@@ -157,7 +159,7 @@ func (m *Message) Irecv(buf []byte) *Request {
 			return e
 		}
 		defer s.drop(l)
-		return int32(call(s.fn, uintptr(p), s.count, s.typ, uintptr(unsafe.Pointer(&m.h)), uintptr(slot)))
+		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, uintptr(unsafe.Pointer(&m.h)), uintptr(slot)))
 	}
 	return c.w.start(r)
 }
@@ -173,7 +175,7 @@ func (c *Comm) Iprobe(source, tag int) (Status, bool, error) {
 			l := c.w.lib
 			var flag int32
 			var s [4]uint64
-			e := int32(call(l.iprobe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&flag)), uintptr(unsafe.Pointer(&s))))
+			e := int32(dynlib.Call(l.iprobe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&flag)), uintptr(unsafe.Pointer(&s))))
 			if found = e == 0 && flag != 0; found {
 				status = l.status(unsafe.Pointer(&s), true)
 			}
@@ -205,7 +207,7 @@ func (c *Comm) Improbe(source, tag int) (*Message, error) {
 // improbe needs the turn.
 func (c *Comm) improbe(source, tag int) (*Message, error) {
 	l, b := c.w.lib, &c.w.probed
-	e := int32(call(l.improbe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&b.flag)),
+	e := int32(dynlib.Call(l.improbe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&b.flag)),
 		uintptr(unsafe.Pointer(&b.message)), uintptr(unsafe.Pointer(&b.status))))
 	if e != 0 || b.flag == 0 {
 		return nil, l.error("MPI_Improbe", source, e)
@@ -304,7 +306,7 @@ const (
 // Ibarrier ends when all ranks have called it.
 func (c *Comm) Ibarrier() *Request {
 	r := c.request("MPI_Ibarrier", collective, -1)
-	r.post = func(slot unsafe.Pointer) int32 { return int32(call(c.w.lib.ibarrier, c.h, uintptr(slot))) }
+	r.post = func(slot unsafe.Pointer) int32 { return int32(dynlib.Call(c.w.lib.ibarrier, c.h, uintptr(slot))) }
 	return c.w.start(r)
 }
 
@@ -323,7 +325,7 @@ func (c *Comm) Ibcast(buf []byte, root int) *Request {
 			return e
 		}
 		defer s.drop(l)
-		return int32(call(s.fn, uintptr(p), s.count, s.typ, uintptr(root), c.h, uintptr(slot)))
+		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, uintptr(root), c.h, uintptr(slot)))
 	}
 	return c.w.start(r)
 }
@@ -352,7 +354,7 @@ func (c *Comm) allreduce(p unsafe.Pointer, n int, typ handle, op Op) *Request {
 	r.hold(p)
 	r.post = func(slot unsafe.Pointer) int32 {
 		l := c.w.lib
-		return int32(call(l.iallreduce, l.inPlace, uintptr(p), uintptr(n), typ, l.ops[op], c.h, uintptr(slot)))
+		return int32(dynlib.Call(l.iallreduce, l.inPlace, uintptr(p), uintptr(n), typ, l.ops[op], c.h, uintptr(slot)))
 	}
 	return c.w.start(r)
 }
@@ -368,7 +370,7 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 	made := new(uint64)
 	r.hold(unsafe.Pointer(made))
 	r.post = func(slot unsafe.Pointer) int32 {
-		return int32(call(c.w.lib.commIdup, c.h, uintptr(unsafe.Pointer(made)), uintptr(slot)))
+		return int32(dynlib.Call(c.w.lib.commIdup, c.h, uintptr(unsafe.Pointer(made)), uintptr(slot)))
 	}
 	if _, err := c.w.start(r).Wait(ctx); err != nil {
 		return nil, err

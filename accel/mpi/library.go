@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // family is an ABI of MPI.
@@ -23,6 +25,24 @@ const (
 
 // handle is a handle of MPI: an address in Open MPI, an int in MPICH.
 type handle = uintptr
+
+// fileNames returns the files of each family, in the order in which they are tried. A name
+// that two families use is the last of both: what the library exports decides.
+func fileNames() map[family][]string {
+	if runtime.GOOS == "darwin" {
+		homes := []string{"", "/opt/homebrew/lib/", "/usr/local/lib/", "/opt/local/lib/"}
+		files := map[family][]string{}
+		for _, dir := range homes {
+			files[openMPI] = append(files[openMPI], dir+"libmpi.40.dylib", dir+"libmpi.dylib")
+			files[mpich] = append(files[mpich], dir+"libmpich.12.dylib", dir+"libmpi.12.dylib", dir+"libmpi.dylib")
+		}
+		return files
+	}
+	return map[family][]string{
+		openMPI: {"libmpi.so.40", "libmpi.so"},
+		mpich:   {"libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"},
+	}
+}
 
 // layout is what the two headers mpi.h define differently.
 type layout struct {
@@ -206,7 +226,7 @@ func isMissing(name, text string) bool {
 // like to be unloaded.
 func load(name string) (*Library, error) {
 	signals := saveSignals()
-	lib, err := dlopen(name)
+	lib, err := dynlib.Open(name, dynlib.Global) // Open MPI loads plug-ins that refer to its symbols
 	signals.restore()
 	if err != nil {
 		reason := fmt.Sprintf("%s cannot be loaded: %v", name, err)
@@ -217,27 +237,27 @@ func load(name string) (*Library, error) {
 	}
 	l := &Library{file: name}
 	for symbol, to := range l.required() {
-		if *to, err = dlsym(lib, symbol); err != nil {
+		if *to, err = dynlib.Symbol(lib, symbol); err != nil {
 			return nil, unavailable(err, "%s lacks %s, a function of MPI 3.0", name, symbol)
 		}
 	}
 	for symbol, to := range l.large() {
-		*to, _ = dlsym(lib, symbol) // MPI 4.0
+		*to, _ = dynlib.Symbol(lib, symbol) // MPI 4.0
 	}
 	text := make([]byte, 8192+1) // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the larger one
 	var n int32
-	if r := int32(call(l.libraryVersion, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(&n)))); r != 0 {
+	if r := int32(dynlib.Call(l.libraryVersion, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(&n)))); r != 0 {
 		return nil, unavailable(nil, "%s: MPI_Get_library_version returns %d", name, r)
 	}
 	l.version = shortVersion(string(text[:min(max(int(n), 0), len(text))]))
-	_, err = dlsym(lib, "ompi_mpi_comm_world")
+	_, err = dynlib.Symbol(lib, "ompi_mpi_comm_world")
 	if l.family = familyOf(err == nil, l.version); l.family == "" {
 		return nil, unavailable(nil, "%s is %q, which has neither the ABI of Open MPI nor that of MPICH", name, l.version)
 	}
 	l.layout = layouts[l.family]
 	if l.family == openMPI {
 		for symbol, to := range l.objects() {
-			if *to, err = dlsym(lib, symbol); err != nil {
+			if *to, err = dynlib.Symbol(lib, symbol); err != nil {
 				return nil, unavailable(err, "%s lacks %s, an object of Open MPI", name, symbol)
 			}
 		}
@@ -272,14 +292,14 @@ func shortVersion(text string) string {
 type signalTable map[int]*[256]byte
 
 func saveSignals() signalTable {
-	fn, err := systemSymbol("sigaction")
+	fn, err := dynlib.SystemSymbol("sigaction")
 	if err != nil {
 		return nil
 	}
 	t := signalTable{}
 	for n := 1; n < 32; n++ {
 		action := new([256]byte) // a struct sigaction, which is smaller
-		if int32(call(fn, uintptr(n), 0, uintptr(unsafe.Pointer(action)))) == 0 {
+		if int32(dynlib.Call(fn, uintptr(n), 0, uintptr(unsafe.Pointer(action)))) == 0 {
 			t[n] = action
 		}
 	}
@@ -287,11 +307,11 @@ func saveSignals() signalTable {
 }
 
 func (t signalTable) restore() {
-	fn, err := systemSymbol("sigaction")
+	fn, err := dynlib.SystemSymbol("sigaction")
 	if err != nil {
 		return
 	}
 	for n, action := range t {
-		call(fn, uintptr(n), uintptr(unsafe.Pointer(action)), 0) // fails for SIGKILL and SIGSTOP, which have no handlers
+		dynlib.Call(fn, uintptr(n), uintptr(unsafe.Pointer(action)), 0) // fails for SIGKILL and SIGSTOP, which have no handlers
 	}
 }

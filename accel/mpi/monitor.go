@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // monitor notices that a rank is lost, where the launcher does not end the others by itself: its
@@ -189,7 +191,7 @@ func (w *World) introduce() error {
 	const bytes = uintptr(unsafe.Sizeof(process{}))
 	mine := process{machine: machine(), pid: int64(os.Getpid())}
 	w.processes = make([]process, w.size)
-	return w.lib.error("MPI_Allgather", -1, int32(call(w.lib.allgather, uintptr(unsafe.Pointer(&mine)), bytes, w.lib.bytes,
+	return w.lib.error("MPI_Allgather", -1, int32(dynlib.Call(w.lib.allgather, uintptr(unsafe.Pointer(&mine)), bytes, w.lib.bytes,
 		uintptr(unsafe.Pointer(&w.processes[0])), bytes, w.lib.bytes, w.inner.h)))
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // progress is what the driving goroutine and its callers share.
@@ -157,7 +159,7 @@ func (w *World) run(ctx context.Context, fn func() error) error {
 // goroutine is locked to its thread, so that no other runs there.
 func (w *World) inDriver() bool {
 	driver := w.driverThread.Load()
-	return driver != 0 && call(w.pthreadSelf) == driver
+	return driver != 0 && dynlib.Call(w.pthreadSelf) == driver
 }
 
 // submit queues a command, and carries it out if the turn is free.
@@ -226,7 +228,7 @@ func (w *World) cancel(r *Request) error {
 	for i, x := range w.active.reqs {
 		if x == r && !r.cancelled {
 			r.cancelled = true
-			return w.lib.error("MPI_Cancel", r.peer, int32(call(w.lib.cancel, uintptr(w.active.slot(w.lib, i)))))
+			return w.lib.error("MPI_Cancel", r.peer, int32(dynlib.Call(w.lib.cancel, uintptr(w.active.slot(w.lib, i)))))
 		}
 	}
 	return nil // it has just ended, or was cancelled before
@@ -278,7 +280,7 @@ func (w *World) test(out []completion) ([]completion, error) {
 	if len(a.reqs) == 0 {
 		return out, nil
 	}
-	code := int32(call(l.testsome, uintptr(len(a.reqs)), uintptr(a.slot(l, 0)), uintptr(unsafe.Pointer(&w.ended)),
+	code := int32(dynlib.Call(l.testsome, uintptr(len(a.reqs)), uintptr(a.slot(l, 0)), uintptr(unsafe.Pointer(&w.ended)),
 		uintptr(unsafe.Pointer(&a.indices[0])), uintptr(unsafe.Pointer(&a.statuses[0]))))
 	inStatus := false
 	if code != 0 {
@@ -323,7 +325,7 @@ func (w *World) completion(r *Request, s unsafe.Pointer, inStatus bool) completi
 	}
 	if r.cancelled {
 		flag := new(int32)
-		if call(l.testCancelled, uintptr(s), uintptr(unsafe.Pointer(flag))) == 0 && *flag != 0 {
+		if dynlib.Call(l.testCancelled, uintptr(s), uintptr(unsafe.Pointer(flag))) == 0 && *flag != 0 {
 			c.err = ErrCancelled
 			return c
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // AnySource and AnyTag match messages of all ranks, and with all tags.
@@ -233,7 +235,7 @@ func (w *World) span(bytes int, plain, large uintptr) (span, int32) {
 		return span{}, 0 // more bytes than an address space has
 	}
 	one, r := l.newType(func(to unsafe.Pointer) int32 {
-		return int32(call(l.contiguous, uintptr(w.block), l.bytes, uintptr(to)))
+		return int32(dynlib.Call(l.contiguous, uintptr(w.block), l.bytes, uintptr(to)))
 	})
 	if r != 0 {
 		return span{}, r
@@ -244,7 +246,7 @@ func (w *World) span(bytes int, plain, large uintptr) (span, int32) {
 	l.store(unsafe.Pointer(&types[0]), one)
 	l.store(unsafe.Pointer(&types[l.handleBytes]), l.bytes)
 	all, r := l.newType(func(to unsafe.Pointer) int32 {
-		return int32(call(l.structure, 2, uintptr(unsafe.Pointer(&lengths[0])), uintptr(unsafe.Pointer(&places[0])),
+		return int32(dynlib.Call(l.structure, 2, uintptr(unsafe.Pointer(&lengths[0])), uintptr(unsafe.Pointer(&places[0])),
 			uintptr(unsafe.Pointer(&types[0])), uintptr(to)))
 	})
 	l.freeType(one)
@@ -253,7 +255,7 @@ func (w *World) span(bytes int, plain, large uintptr) (span, int32) {
 	}
 	var cell uint64
 	l.store(unsafe.Pointer(&cell), all)
-	if r := int32(call(l.commit, uintptr(unsafe.Pointer(&cell)))); r != 0 {
+	if r := int32(dynlib.Call(l.commit, uintptr(unsafe.Pointer(&cell)))); r != 0 {
 		return span{}, r
 	}
 	return span{fn: plain, count: 1, typ: all, made: true}, 0
@@ -275,7 +277,7 @@ func (l *Library) newType(create func(to unsafe.Pointer) int32) (handle, int32) 
 func (l *Library) freeType(t handle) {
 	var cell uint64
 	l.store(unsafe.Pointer(&cell), t)
-	call(l.typeFree, uintptr(unsafe.Pointer(&cell)))
+	dynlib.Call(l.typeFree, uintptr(unsafe.Pointer(&cell)))
 }
 
 // fetch and store read and write a handle in memory. A handle of MPICH is a signed int, as calling conventions
@@ -303,13 +305,13 @@ func (l *Library) error(name string, peer int, code int32) error {
 	text := make([]byte, 1024) // more than MPI_MAX_ERROR_STRING of both
 	var n, class int32
 	e := &Error{Call: name, Peer: peer, Code: int(code)}
-	if call(l.errorString, uintptr(code), uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(&n))) == 0 {
+	if dynlib.Call(l.errorString, uintptr(code), uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(&n))) == 0 {
 		e.Text = strings.TrimRight(string(text[:min(max(int(n), 0), len(text))]), "\x00\n ")
 	}
 	if e.Text == "" {
 		e.Text = fmt.Sprintf("error %d", code)
 	}
-	if call(l.errorClass, uintptr(code), uintptr(unsafe.Pointer(&class))) == 0 {
+	if dynlib.Call(l.errorClass, uintptr(code), uintptr(unsafe.Pointer(&class))) == 0 {
 		e.Class = int(class)
 	}
 	e.truncated = e.Class == l.errTruncate
@@ -321,7 +323,7 @@ func (l *Library) status(p unsafe.Pointer, count bool) Status {
 	s := Status{Source: int(*(*int32)(unsafe.Add(p, l.sourceAt))), Tag: int(*(*int32)(unsafe.Add(p, l.tagAt)))}
 	if count {
 		n := new(int64)
-		if call(l.elements, uintptr(p), l.bytes, uintptr(unsafe.Pointer(n))) == 0 && *n >= 0 {
+		if dynlib.Call(l.elements, uintptr(p), l.bytes, uintptr(unsafe.Pointer(n))) == 0 && *n >= 0 {
 			s.Bytes = *n
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // ThreadLevel says which threads may call the MPI library.
@@ -155,7 +157,7 @@ func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 	finalise := w.mu.finalise && w.mu.err == nil
 	w.mu.Unlock()
 	if finalise {
-		err := w.lib.error("MPI_Finalize", -1, int32(call(w.lib.finalize)))
+		err := w.lib.error("MPI_Finalize", -1, int32(dynlib.Call(w.lib.finalize)))
 		w.mu.Lock()
 		w.mu.finalised = err
 		w.mu.Unlock()
@@ -164,18 +166,18 @@ func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 
 func (w *World) initialise(threads ThreadLevel) error {
 	l := w.lib
-	self, err := systemSymbol("pthread_self")
+	self, err := dynlib.SystemSymbol("pthread_self")
 	if err != nil {
 		return fmt.Errorf("mpi: the C library has no threads: %w", err)
 	}
 	w.pthreadSelf = self
-	w.driverThread.Store(call(self))
+	w.driverThread.Store(dynlib.Call(self))
 	var flag, provided, rank, size int32
-	if call(l.initialized, uintptr(unsafe.Pointer(&flag))); flag != 0 {
+	if dynlib.Call(l.initialized, uintptr(unsafe.Pointer(&flag))); flag != 0 {
 		return ErrTwice
 	}
 	signals := saveSignals()
-	code := int32(call(l.initThread, 0, 0, uintptr(threads), uintptr(unsafe.Pointer(&provided))))
+	code := int32(dynlib.Call(l.initThread, 0, 0, uintptr(threads), uintptr(unsafe.Pointer(&provided))))
 	signals.restore()
 	if err := l.error("MPI_Init_thread", -1, code); err != nil {
 		return err
@@ -191,10 +193,10 @@ func (w *World) initialise(threads ThreadLevel) error {
 			return err
 		}
 	}
-	if err := l.error("MPI_Comm_rank", -1, int32(call(l.commRank, l.world, uintptr(unsafe.Pointer(&rank))))); err != nil {
+	if err := l.error("MPI_Comm_rank", -1, int32(dynlib.Call(l.commRank, l.world, uintptr(unsafe.Pointer(&rank))))); err != nil {
 		return err
 	}
-	if err := l.error("MPI_Comm_size", -1, int32(call(l.commSize, l.world, uintptr(unsafe.Pointer(&size))))); err != nil {
+	if err := l.error("MPI_Comm_size", -1, int32(dynlib.Call(l.commSize, l.world, uintptr(unsafe.Pointer(&size))))); err != nil {
 		return err
 	}
 	w.rank, w.size = int(rank), int(size)
@@ -202,7 +204,7 @@ func (w *World) initialise(threads ThreadLevel) error {
 		return err
 	}
 	var value *int32
-	code = int32(call(l.commGetAttr, l.world, l.tagUB, uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&flag))))
+	code = int32(dynlib.Call(l.commGetAttr, l.world, l.tagUB, uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&flag))))
 	if err := l.error("MPI_Comm_get_attr", -1, code); err != nil {
 		return err
 	}
@@ -211,7 +213,7 @@ func (w *World) initialise(threads ThreadLevel) error {
 	}
 	for _, c := range []**Comm{&w.comm, &w.inner} {
 		cell := new(uint64)
-		if err := l.error("MPI_Comm_dup", -1, int32(call(l.commDup, l.world, uintptr(unsafe.Pointer(cell))))); err != nil {
+		if err := l.error("MPI_Comm_dup", -1, int32(dynlib.Call(l.commDup, l.world, uintptr(unsafe.Pointer(cell))))); err != nil {
 			return err
 		}
 		*c = &Comm{w: w, h: l.fetch(unsafe.Pointer(cell))}
@@ -238,7 +240,7 @@ func mismatch(l *Library, getenv func(string) string, size int) error {
 
 // returnErrors makes functions return errors instead of ending the program.
 func (w *World) returnErrors(comm handle) error {
-	return w.lib.error("MPI_Comm_set_errhandler", -1, int32(call(w.lib.commSetErrhandler, comm, w.lib.errorsReturn)))
+	return w.lib.error("MPI_Comm_set_errhandler", -1, int32(dynlib.Call(w.lib.commSetErrhandler, comm, w.lib.errorsReturn)))
 }
 
 // Rank returns the number of this process, from 0.
@@ -303,7 +305,7 @@ func (w *World) Abort(code int) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		call(w.lib.abort, w.lib.world, uintptr(code))
+		dynlib.Call(w.lib.abort, w.lib.world, uintptr(code))
 		os.Exit(code)
 	}()
 	time.Sleep(abortTime)
@@ -382,7 +384,7 @@ func (w *World) settle(ctx context.Context) error {
 		for i, r := range w.active.reqs {
 			if r.kind == receiving && !r.inner && !r.cancelled {
 				r.cancelled = true
-				call(w.lib.cancel, uintptr(w.active.slot(w.lib, i)))
+				dynlib.Call(w.lib.cancel, uintptr(w.active.slot(w.lib, i)))
 			}
 		}
 		return nil
@@ -403,7 +405,7 @@ func (w *World) settle(ctx context.Context) error {
 		}
 	}
 	r := &Request{w: w, name: "MPI_Ibarrier", kind: collective, peer: -1, inner: true}
-	r.post = func(slot unsafe.Pointer) int32 { return int32(call(w.lib.ibarrier, w.inner.h, uintptr(slot))) }
+	r.post = func(slot unsafe.Pointer) int32 { return int32(dynlib.Call(w.lib.ibarrier, w.inner.h, uintptr(slot))) }
 	select {
 	case <-w.start(r).Done():
 		if _, err, _ := r.Result(); err != nil {

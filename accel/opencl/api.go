@@ -5,11 +5,13 @@ package opencl
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Handles of OpenCL: addresses of its objects.
@@ -61,20 +63,28 @@ const remedy = "install an OpenCL driver (Debian, for the processor: apt-get ins
 // library is loaded once: drivers do not like to be unloaded.
 var library = sync.OnceValues(func() (*api, error) { return load(libraryNames()) })
 
+// libraryNames are tried in this order.
+func libraryNames() []string {
+	if runtime.GOOS == "darwin" {
+		return []string{"/System/Library/Frameworks/OpenCL.framework/OpenCL"}
+	}
+	return []string{"libOpenCL.so.1", "libOpenCL.so"}
+}
+
 // load loads the first library there is of names.
 func load(names []string) (*api, error) {
 	var failed []string
 	for _, name := range names {
-		lib, err := dlopen(name)
+		lib, err := dynlib.Open(name, dynlib.Global)
 		if err != nil {
 			failed = append(failed, err.Error())
 			continue
 		}
 		a := new(api)
 		for symbol, to := range a.table() {
-			fn, err := dlsym(lib, symbol)
+			fn, err := dynlib.Symbol(lib, symbol)
 			if err != nil {
-				dlclose(lib)
+				_ = dynlib.Close(lib)
 				return nil, &accel.UnavailableError{Driver: "opencl", Err: err,
 					Reason: fmt.Sprintf("%s lacks %s, a function of OpenCL 1.2", name, symbol), Remedy: remedy}
 			}
@@ -98,9 +108,9 @@ func info(fn uintptr, name string, before ...uintptr) ([]byte, error) {
 	get := func(n uintptr, to, size unsafe.Pointer) code {
 		switch len(before) {
 		case 2:
-			return code(int32(call(fn, before[0], before[1], n, uintptr(to), uintptr(size))))
+			return code(int32(dynlib.Call(fn, before[0], before[1], n, uintptr(to), uintptr(size))))
 		default:
-			return code(int32(call(fn, before[0], before[1], before[2], n, uintptr(to), uintptr(size))))
+			return code(int32(dynlib.Call(fn, before[0], before[1], before[2], n, uintptr(to), uintptr(size))))
 		}
 	}
 	if err := get(0, nil, ptr(&size)).err(name); err != nil {

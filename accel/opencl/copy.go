@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // place is one side of a copy: a buffer of the device, or an address.
@@ -93,11 +94,11 @@ func (s *Stream) transfer(flat, rect uintptr, name string, mem clMem, base int64
 	var c uintptr
 	offset := base + dev.offset
 	if size[1] == 1 && size[2] == 1 {
-		c = call(flat, uintptr(s.queue), uintptr(mem), 0, uintptr(offset), uintptr(size[0]), uintptr(host), 0, 0, uintptr(ptr(&ev)))
+		c = dynlib.Call(flat, uintptr(s.queue), uintptr(mem), 0, uintptr(offset), uintptr(size[0]), uintptr(host), 0, 0, uintptr(ptr(&ev)))
 	} else {
 		name += "Rect"
 		origin, zero := [3]int64{offset, 0, 0}, [3]int64{}
-		c = call(rect, uintptr(s.queue), uintptr(mem), 0, uintptr(ptr(&origin)), uintptr(ptr(&zero)), uintptr(ptr(size)),
+		c = dynlib.Call(rect, uintptr(s.queue), uintptr(mem), 0, uintptr(ptr(&origin)), uintptr(ptr(&zero)), uintptr(ptr(size)),
 			uintptr(dev.row), uintptr(dev.slice), uintptr(at.row), uintptr(at.slice), uintptr(host), 0, 0, uintptr(ptr(&ev)))
 	}
 	return ev, s.dev.handedOver(code(int32(c)), name)
@@ -110,12 +111,12 @@ func (s *Stream) inside(r *rect, dst, src place) (clEvent, error) {
 	name := "clEnqueueCopyBuffer"
 	to, from := dst.offset+r.dst.offset, src.offset+r.src.offset
 	if r.flat() {
-		c = call(s.dev.api.copy, uintptr(s.queue), uintptr(src.mem), uintptr(dst.mem), uintptr(from), uintptr(to), uintptr(r.size[0]),
+		c = dynlib.Call(s.dev.api.copy, uintptr(s.queue), uintptr(src.mem), uintptr(dst.mem), uintptr(from), uintptr(to), uintptr(r.size[0]),
 			0, 0, uintptr(ptr(&ev)))
 	} else {
 		name += "Rect"
 		d, o := [3]int64{to, 0, 0}, [3]int64{from, 0, 0}
-		c = call(s.dev.api.copyRect, uintptr(s.queue), uintptr(src.mem), uintptr(dst.mem), uintptr(ptr(&o)), uintptr(ptr(&d)), uintptr(ptr(&r.size)),
+		c = dynlib.Call(s.dev.api.copyRect, uintptr(s.queue), uintptr(src.mem), uintptr(dst.mem), uintptr(ptr(&o)), uintptr(ptr(&d)), uintptr(ptr(&r.size)),
 			uintptr(r.src.row), uintptr(r.src.slice), uintptr(r.dst.row), uintptr(r.dst.slice), 0, 0, uintptr(ptr(&ev)))
 	}
 	return ev, s.dev.handedOver(code(int32(c)), name)

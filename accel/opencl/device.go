@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Device is a device of an OpenCL driver; it implements accel.Device.
@@ -26,7 +27,7 @@ func (a *api) open(in *Info, capacity int64) (*Device, error) {
 	const contextPlatform = 0x1084
 	properties := [3]uintptr{contextPlatform, uintptr(in.platform), 0}
 	var c int32
-	ctx := clContext(call(a.createContext, uintptr(ptr(&properties[0])), 1, uintptr(ptr(&in.id)), 0, 0, uintptr(ptr(&c))))
+	ctx := clContext(dynlib.Call(a.createContext, uintptr(ptr(&properties[0])), 1, uintptr(ptr(&in.id)), 0, 0, uintptr(ptr(&c))))
 	if err := code(c).err("clCreateContext"); err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (a *api) open(in *Info, capacity int64) (*Device, error) {
 	d.mu.programs = map[programKey]*buildOnce{}
 	var err error
 	if d.mem, err = newMemory(d, capacity); err != nil {
-		call(a.releaseContext, uintptr(ctx))
+		dynlib.Call(a.releaseContext, uintptr(ctx))
 		return nil, err
 	}
 	return d, nil
@@ -79,7 +80,7 @@ func (d *Device) Close() error {
 		b.release()
 	}
 	d.mem.close()
-	return code(int32(call(d.api.releaseContext, uintptr(d.ctx)))).err("clReleaseContext")
+	return code(int32(dynlib.Call(d.api.releaseContext, uintptr(d.ctx)))).err("clReleaseContext")
 }
 
 // usable returns why nothing can be begun on the device, or nil.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Info describes a device before it is opened.
@@ -110,7 +111,7 @@ func (a *api) devices() ([]Info, error) {
 		return &accel.UnavailableError{Driver: "opencl", Err: err, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
 	}
 	var n uint32
-	c := code(int32(call(a.getPlatformIDs, 0, 0, uintptr(ptr(&n)))))
+	c := code(int32(dynlib.Call(a.getPlatformIDs, 0, 0, uintptr(ptr(&n)))))
 	if c != success && c != platformNotFound {
 		return nil, none(c.err("clGetPlatformIDs"), "%v", c.err("clGetPlatformIDs"))
 	}
@@ -118,7 +119,7 @@ func (a *api) devices() ([]Info, error) {
 		return nil, none(nil, "the library is there, and no driver")
 	}
 	platforms := make([]platformID, n)
-	if err := code(int32(call(a.getPlatformIDs, uintptr(n), uintptr(ptr(&platforms[0])), 0))).err("clGetPlatformIDs"); err != nil {
+	if err := code(int32(dynlib.Call(a.getPlatformIDs, uintptr(n), uintptr(ptr(&platforms[0])), 0))).err("clGetPlatformIDs"); err != nil {
 		return nil, none(err, "%v", err)
 	}
 	var found []Info
@@ -150,7 +151,7 @@ func (a *api) devices() ([]Info, error) {
 // platformDevices lists the devices of one driver, and says why some are left out.
 func (a *api) platformDevices(p platformID, name string) (infos []Info, left []string) {
 	var n uint32
-	c := code(int32(call(a.getDeviceIDs, uintptr(p), deviceTypeAll, 0, 0, uintptr(ptr(&n)))))
+	c := code(int32(dynlib.Call(a.getDeviceIDs, uintptr(p), deviceTypeAll, 0, 0, uintptr(ptr(&n)))))
 	if c == deviceNotFound || c == success && n == 0 {
 		return nil, nil
 	}
@@ -158,7 +159,7 @@ func (a *api) platformDevices(p platformID, name string) (infos []Info, left []s
 		return nil, []string{name + ": " + err.Error()}
 	}
 	ids := make([]deviceID, n)
-	if err := code(int32(call(a.getDeviceIDs, uintptr(p), deviceTypeAll, uintptr(n), uintptr(ptr(&ids[0])), 0))).err("clGetDeviceIDs"); err != nil {
+	if err := code(int32(dynlib.Call(a.getDeviceIDs, uintptr(p), deviceTypeAll, uintptr(n), uintptr(ptr(&ids[0])), 0))).err("clGetDeviceIDs"); err != nil {
 		return nil, []string{name + ": " + err.Error()}
 	}
 	for _, id := range ids {

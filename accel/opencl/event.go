@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Record implements accel.Stream.
@@ -18,14 +19,14 @@ func (s *Stream) Record() (accel.Event, error) {
 	o.begin = func() (clEvent, error) {
 		a := s.dev.api
 		var ev clEvent
-		c := code(int32(call(a.marker, uintptr(s.queue), 0, 0, uintptr(ptr(&ev)))))
+		c := code(int32(dynlib.Call(a.marker, uintptr(s.queue), 0, 0, uintptr(ptr(&ev)))))
 		if err := s.dev.failed(c, "clEnqueueMarkerWithWaitList", false); err != nil {
 			return 0, err
 		}
 		// Flush, so that everything begun so far makes progress while the caller polls.
-		c = code(int32(call(a.flush, uintptr(s.queue))))
+		c = code(int32(dynlib.Call(a.flush, uintptr(s.queue))))
 		if err := s.dev.failed(c, "clFlush", false); err != nil {
-			call(a.releaseEvent, uintptr(ev))
+			dynlib.Call(a.releaseEvent, uintptr(ev))
 			return 0, err
 		}
 		return ev, nil
@@ -86,7 +87,7 @@ func (o *op) retain() (handle clEvent, ended bool) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	if o.handle != 0 {
-		call(o.s.dev.api.retainEvent, uintptr(o.handle))
+		dynlib.Call(o.s.dev.api.retainEvent, uintptr(o.handle))
 	}
 	return o.handle, o.ended
 }
@@ -111,11 +112,11 @@ func (o *op) await() {
 		return
 	}
 	a := s.dev.api
-	c := code(int32(call(a.waitForEvents, 1, uintptr(ptr(&handle)))))
+	c := code(int32(dynlib.Call(a.waitForEvents, 1, uintptr(ptr(&handle)))))
 	if c < 0 && c != waitListFailed { // which says that the event has an error
 		s.dev.lose(c.err("clWaitForEvents"))
 	}
-	call(a.releaseEvent, uintptr(handle))
+	dynlib.Call(a.releaseEvent, uintptr(handle))
 }
 
 // statusLocked asks the driver how far o is: negative is an error.
@@ -124,7 +125,7 @@ func (s *Stream) statusLocked(o *op) code {
 		return eventComplete // it failed to begin
 	}
 	status := int32(math.MaxInt32)
-	c := code(int32(call(s.dev.api.getEventInfo, uintptr(o.handle), eventExecutionStatus, 4, uintptr(ptr(&status)), 0)))
+	c := code(int32(dynlib.Call(s.dev.api.getEventInfo, uintptr(o.handle), eventExecutionStatus, 4, uintptr(ptr(&status)), 0)))
 	if c < 0 {
 		return c
 	}
@@ -170,11 +171,11 @@ func (s *Stream) endLocked(o *op, c code) {
 	if o.handle != 0 {
 		if c == 0 && o.what == nil {
 			var t uint64
-			if call(a.getProfiling, uintptr(o.handle), profilingEnd, 8, uintptr(ptr(&t)), 0) == 0 {
+			if dynlib.Call(a.getProfiling, uintptr(o.handle), profilingEnd, 8, uintptr(ptr(&t)), 0) == 0 {
 				o.clock = t
 			}
 		}
-		call(a.releaseEvent, uintptr(o.handle))
+		dynlib.Call(a.releaseEvent, uintptr(o.handle))
 	}
 	o.handle, o.keep, o.ended = 0, nil, true
 }

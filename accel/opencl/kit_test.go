@@ -5,10 +5,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/acceltest"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // faulty makes calls of a device fail, by functions that wrap those of the driver.
@@ -29,7 +28,7 @@ func breakable(d *Device, late bool) *faulty {
 	f := &faulty{real: *d.api, late: late, bad: map[clEvent]int{}}
 	a := f.real
 	d.api = &a
-	a.createBuffer = purego.NewCallback(func(ctx, flags, size, host uintptr, c *int32) uintptr {
+	a.createBuffer = dynlib.Callback(func(ctx, flags, size, host uintptr, c *int32) uintptr {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.lost || f.alloc {
@@ -39,64 +38,64 @@ func breakable(d *Device, late bool) *faulty {
 			f.alloc = false
 			return 0
 		}
-		return call(f.real.createBuffer, ctx, flags, size, host, uintptr(unsafe.Pointer(c)))
+		return dynlib.Call(f.real.createBuffer, ctx, flags, size, host, uintptr(unsafe.Pointer(c)))
 	})
-	a.createCommandQueue = purego.NewCallback(func(ctx, id, flags uintptr, c *int32) uintptr {
+	a.createCommandQueue = dynlib.Callback(func(ctx, id, flags uintptr, c *int32) uintptr {
 		if f.isLost() {
 			*c = int32(deviceNotAvailable)
 			return 0
 		}
-		return call(f.real.createCommandQueue, ctx, id, flags, uintptr(unsafe.Pointer(c)))
+		return dynlib.Call(f.real.createCommandQueue, ctx, id, flags, uintptr(unsafe.Pointer(c)))
 	})
 	copies := func(fn uintptr) uintptr {
-		return purego.NewCallback(func(q, x, y, z, u, v, n, wait uintptr, ev *clEvent) uintptr {
-			return f.command(ev, func() uintptr { return call(fn, q, x, y, z, u, v, n, wait, uintptr(unsafe.Pointer(ev))) })
+		return dynlib.Callback(func(q, x, y, z, u, v, n, wait uintptr, ev *clEvent) uintptr {
+			return f.command(ev, func() uintptr { return dynlib.Call(fn, q, x, y, z, u, v, n, wait, uintptr(unsafe.Pointer(ev))) })
 		})
 	}
 	a.read, a.write, a.copy = copies(f.real.read), copies(f.real.write), copies(f.real.copy)
-	a.marker = purego.NewCallback(func(q, n, wait uintptr, ev *clEvent) uintptr {
+	a.marker = dynlib.Callback(func(q, n, wait uintptr, ev *clEvent) uintptr {
 		if f.isLost() {
 			return code32(invalidQueue)
 		}
-		return call(f.real.marker, q, n, wait, uintptr(unsafe.Pointer(ev)))
+		return dynlib.Call(f.real.marker, q, n, wait, uintptr(unsafe.Pointer(ev)))
 	})
-	a.finish = purego.NewCallback(func(q uintptr) uintptr {
-		c := call(f.real.finish, q)
+	a.finish = dynlib.Callback(func(q uintptr) uintptr {
+		c := dynlib.Call(f.real.finish, q)
 		if f.isLost() {
 			return code32(invalidQueue)
 		}
 		return c
 	})
-	a.getEventInfo = purego.NewCallback(func(ev clEvent, what, size uintptr, status *int32, n uintptr) uintptr {
+	a.getEventInfo = dynlib.Callback(func(ev clEvent, what, size uintptr, status *int32, n uintptr) uintptr {
 		f.mu.Lock()
 		bad, lost := f.bad[ev] > 0, f.lost
 		f.mu.Unlock()
 		if lost {
-			call(f.real.waitForEvents, 1, uintptr(unsafe.Pointer(&ev)))
+			dynlib.Call(f.real.waitForEvents, 1, uintptr(unsafe.Pointer(&ev)))
 			*status = int32(deviceNotAvailable)
 			return 0
 		}
-		c := call(f.real.getEventInfo, uintptr(ev), what, size, uintptr(unsafe.Pointer(status)), n)
+		c := dynlib.Call(f.real.getEventInfo, uintptr(ev), what, size, uintptr(unsafe.Pointer(status)), n)
 		if bad && *status == 0 {
 			*status = int32(outOfHostMemory)
 		}
 		return c
 	})
-	a.retainEvent = purego.NewCallback(func(ev clEvent) uintptr {
+	a.retainEvent = dynlib.Callback(func(ev clEvent) uintptr {
 		f.mu.Lock()
 		if f.bad[ev] > 0 {
 			f.bad[ev]++
 		}
 		f.mu.Unlock()
-		return call(f.real.retainEvent, uintptr(ev))
+		return dynlib.Call(f.real.retainEvent, uintptr(ev))
 	})
-	a.releaseEvent = purego.NewCallback(func(ev clEvent) uintptr {
+	a.releaseEvent = dynlib.Callback(func(ev clEvent) uintptr {
 		f.mu.Lock()
 		if f.bad[ev]--; f.bad[ev] <= 0 {
 			delete(f.bad, ev) // its address may be that of another
 		}
 		f.mu.Unlock()
-		return call(f.real.releaseEvent, uintptr(ev))
+		return dynlib.Call(f.real.releaseEvent, uintptr(ev))
 	})
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Buf is the argument for two parameters of a kernel: a global pointer to a
@@ -242,7 +243,7 @@ func (s *Stream) launch(k *Kernel, dims int, g, l *[3]uintptr, grouped bool, arg
 		if !v.local {
 			at = unsafe.Pointer(&v.value)
 		}
-		c := code(int32(call(a.setKernelArg, uintptr(k.handle), uintptr(i), v.size, uintptr(at))))
+		c := code(int32(dynlib.Call(a.setKernelArg, uintptr(k.handle), uintptr(i), v.size, uintptr(at))))
 		if err := d.failed(c, "clSetKernelArg", false); err != nil {
 			if _, ok := err.(*Error); ok && (c == invalidArgSize || c == invalidArgValue) {
 				return 0, &ArgError{k.name, -1, fmt.Sprintf("parameter %d (%s): %v", i, &k.params[i], err)}
@@ -254,7 +255,7 @@ func (s *Stream) launch(k *Kernel, dims int, g, l *[3]uintptr, grouped bool, arg
 		l = nil
 	}
 	var ev clEvent
-	c := code(int32(call(a.launch, uintptr(s.queue), uintptr(k.handle), uintptr(dims), 0, uintptr(unsafe.Pointer(g)), uintptr(unsafe.Pointer(l)),
+	c := code(int32(dynlib.Call(a.launch, uintptr(s.queue), uintptr(k.handle), uintptr(dims), 0, uintptr(unsafe.Pointer(g)), uintptr(unsafe.Pointer(l)),
 		0, 0, uintptr(ptr(&ev)))))
 	return ev, d.handedOver(c, "clEnqueueNDRangeKernel")
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // memory is the memory of a device; it implements accel.Memory.
@@ -55,7 +56,7 @@ func (m *memory) Alloc(bytes int64) (unsafe.Pointer, error) {
 			m.Keep()
 			return m.at(addr), nil
 		}
-		call(m.dev.api.releaseMemObject, uintptr(buf))
+		dynlib.Call(m.dev.api.releaseMemObject, uintptr(buf))
 	}
 	m.Release(bytes)
 	if err != nil {
@@ -80,7 +81,7 @@ func (m *memory) create(bytes int64) (clMem, error) {
 	a := m.dev.api
 	size := (max(bytes, 1) + 3) &^ 3
 	var c int32
-	buf := clMem(call(a.createBuffer, uintptr(m.dev.ctx), memReadWrite, uintptr(size), 0, uintptr(ptr(&c))))
+	buf := clMem(dynlib.Call(a.createBuffer, uintptr(m.dev.ctx), memReadWrite, uintptr(size), 0, uintptr(ptr(&c))))
 	if err := m.dev.failed(code(c), "clCreateBuffer", false); err != nil {
 		return 0, err
 	}
@@ -88,7 +89,7 @@ func (m *memory) create(bytes int64) (clMem, error) {
 		return buf, nil
 	}
 	if err := m.place(buf); err != nil {
-		call(a.releaseMemObject, uintptr(buf))
+		dynlib.Call(a.releaseMemObject, uintptr(buf))
 		return 0, err
 	}
 	return buf, nil
@@ -106,11 +107,11 @@ func (m *memory) place(buf clMem) error {
 		}
 		m.queue.q = q
 	}
-	c := code(int32(call(a.migrate, uintptr(m.queue.q), 1, uintptr(ptr(&buf)), migrateContentUndefined, 0, 0, 0)))
+	c := code(int32(dynlib.Call(a.migrate, uintptr(m.queue.q), 1, uintptr(ptr(&buf)), migrateContentUndefined, 0, 0, 0)))
 	if err := d.failed(c, "clEnqueueMigrateMemObjects", false); err != nil {
 		return err
 	}
-	c = code(int32(call(a.finish, uintptr(m.queue.q))))
+	c = code(int32(dynlib.Call(a.finish, uintptr(m.queue.q))))
 	return d.failed(c, "clFinish", false)
 }
 
@@ -123,7 +124,7 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 	}
 	m.mu.Unlock()
 	if ok {
-		call(m.dev.api.releaseMemObject, uintptr(b.mem))
+		dynlib.Call(m.dev.api.releaseMemObject, uintptr(b.mem))
 	}
 }
 
@@ -147,13 +148,13 @@ func (m *memory) close() {
 	}
 	m.mu.closed = true
 	for _, b := range m.mu.blocks {
-		call(m.dev.api.releaseMemObject, uintptr(b.mem))
+		dynlib.Call(m.dev.api.releaseMemObject, uintptr(b.mem))
 	}
 	m.mu.space.giveBack()
 	m.mu.space = &space{}
 	m.queue.Lock()
 	defer m.queue.Unlock()
 	if m.queue.q != 0 {
-		call(m.dev.api.releaseCommandQueue, uintptr(m.queue.q))
+		dynlib.Call(m.dev.api.releaseCommandQueue, uintptr(m.queue.q))
 	}
 }

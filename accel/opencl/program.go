@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Program is OpenCL C built for a device. It lives as long as the device, and may
@@ -60,17 +61,17 @@ func (d *Device) build(source, options string) (*Program, error) {
 	var c int32
 	src := append([]byte(source), 0)
 	at, length := unsafe.Pointer(&src[0]), uintptr(len(source))
-	prog := clProgram(call(a.createProgram, uintptr(d.ctx), 1, uintptr(ptr(&at)), uintptr(ptr(&length)), uintptr(ptr(&c))))
+	prog := clProgram(dynlib.Call(a.createProgram, uintptr(d.ctx), 1, uintptr(ptr(&at)), uintptr(ptr(&length)), uintptr(ptr(&c))))
 	if err := d.failed(code(c), "clCreateProgramWithSource", false); err != nil {
 		return nil, err
 	}
 	// Drivers tell the types of parameters when they are asked to keep them.
 	opts := append([]byte(options+" -cl-kernel-arg-info"), 0)
 	id := d.info.id
-	r := code(int32(call(a.buildProgram, uintptr(prog), 1, uintptr(ptr(&id)), uintptr(ptr(&opts[0])), 0, 0)))
+	r := code(int32(dynlib.Call(a.buildProgram, uintptr(prog), 1, uintptr(ptr(&id)), uintptr(ptr(&opts[0])), 0, 0)))
 	if err := d.failed(r, "clBuildProgram", false); err != nil {
 		log, _ := text(info(a.getBuildInfo, "clGetProgramBuildInfo", uintptr(prog), uintptr(id), programBuildLog))
-		call(a.releaseProgram, uintptr(prog))
+		dynlib.Call(a.releaseProgram, uintptr(prog))
 		if _, ok := err.(*Error); !ok {
 			return nil, err
 		}
@@ -90,10 +91,10 @@ func (b *buildOnce) release() {
 	b.p.mu.Lock()
 	defer b.p.mu.Unlock()
 	for _, k := range b.p.mu.kernels {
-		call(b.p.dev.api.releaseKernel, uintptr(k.handle))
+		dynlib.Call(b.p.dev.api.releaseKernel, uintptr(k.handle))
 	}
 	b.p.mu.kernels = nil
-	call(b.p.dev.api.releaseProgram, uintptr(b.p.handle))
+	dynlib.Call(b.p.dev.api.releaseProgram, uintptr(b.p.handle))
 }
 
 // Kernel is a kernel function of a program. It may be used by many goroutines.
@@ -149,7 +150,7 @@ func (p *Program) load(name string) (*Kernel, error) {
 	var c int32
 	z := append([]byte(name), 0)
 	k := &Kernel{dev: d, name: name}
-	k.handle = clKernel(call(a.createKernel, uintptr(p.handle), uintptr(ptr(&z[0])), uintptr(ptr(&c))))
+	k.handle = clKernel(dynlib.Call(a.createKernel, uintptr(p.handle), uintptr(ptr(&z[0])), uintptr(ptr(&c))))
 	if code(c) == invalidKernelName {
 		return nil, &ArgError{name, -1, "the program has no such kernel"}
 	}
@@ -163,7 +164,7 @@ func (p *Program) load(name string) (*Kernel, error) {
 		k.largest = int(most)
 	}
 	if err != nil {
-		call(a.releaseKernel, uintptr(k.handle))
+		dynlib.Call(a.releaseKernel, uintptr(k.handle))
 		return nil, err
 	}
 	k.params = make([]param, n)

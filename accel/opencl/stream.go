@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // Stream is a command queue of a device; it implements accel.Stream.
@@ -51,7 +52,7 @@ type failure interface{ failed(error) error }
 // newQueue makes a command queue that executes in order.
 func (d *Device) newQueue() (clQueue, error) {
 	var c int32
-	q := clQueue(call(d.api.createCommandQueue, uintptr(d.ctx), uintptr(d.info.id), queueProfiling, uintptr(ptr(&c))))
+	q := clQueue(dynlib.Call(d.api.createCommandQueue, uintptr(d.ctx), uintptr(d.info.id), queueProfiling, uintptr(ptr(&c))))
 	return q, d.failed(code(c), "clCreateCommandQueue", false)
 }
 
@@ -152,7 +153,7 @@ func (s *Stream) feed() {
 			s.mu.held = nil
 			s.mu.feeding = false
 			s.mu.Unlock()
-			call(s.dev.api.flush, uintptr(s.queue))
+			dynlib.Call(s.dev.api.flush, uintptr(s.queue))
 			return
 		}
 		o := s.mu.held[0]
@@ -193,15 +194,15 @@ func (s *Stream) Wait(e accel.Event) error {
 		return nil
 	case handle == 0 || feeding: // not begun, or it would have to be kept
 		if handle != 0 {
-			call(s.dev.api.releaseEvent, uintptr(handle))
+			dynlib.Call(s.dev.api.releaseEvent, uintptr(handle))
 		}
 		s.hold(e)
 		return nil
 	}
-	defer call(s.dev.api.releaseEvent, uintptr(handle))
+	defer dynlib.Call(s.dev.api.releaseEvent, uintptr(handle))
 	return s.submit(&op{begin: func() (clEvent, error) {
 		var ev clEvent
-		c := call(s.dev.api.barrier, uintptr(s.queue), 1, uintptr(ptr(&handle)), uintptr(ptr(&ev)))
+		c := dynlib.Call(s.dev.api.barrier, uintptr(s.queue), 1, uintptr(ptr(&handle)), uintptr(ptr(&ev)))
 		return ev, s.dev.failed(code(int32(c)), "clEnqueueBarrierWithWaitList", false)
 	}})
 }
@@ -231,7 +232,7 @@ func (s *Stream) Sync() error {
 
 // finish waits until everything has ended.
 func (s *Stream) finish() {
-	c := code(int32(call(s.dev.api.finish, uintptr(s.queue))))
+	c := code(int32(dynlib.Call(s.dev.api.finish, uintptr(s.queue))))
 	if err := c.err("clFinish"); err != nil {
 		s.dev.lose(err)
 	}
@@ -259,9 +260,9 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	for _, m := range s.scratch {
-		call(s.dev.api.releaseMemObject, uintptr(m))
+		dynlib.Call(s.dev.api.releaseMemObject, uintptr(m))
 	}
-	if c := code(int32(call(s.dev.api.releaseCommandQueue, uintptr(s.queue)))); err == nil {
+	if c := code(int32(dynlib.Call(s.dev.api.releaseCommandQueue, uintptr(s.queue)))); err == nil {
 		err = c.err("clReleaseCommandQueue")
 	}
 	return err

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // libraryNames are tried in this order.
@@ -74,13 +74,13 @@ func (l *library) Complex128() ComplexRoutines[complex128] { return l.c128 }
 func newLibrary(path string, handle uintptr) (*library, error) {
 	l := &library{name: path}
 	callers := 64
-	if fn, err := purego.Dlsym(handle, "openblas_get_config"); err == nil {
-		r, _, _ := purego.SyscallN(fn)
+	if fn, err := dynlib.Symbol(handle, "openblas_get_config"); err == nil {
+		r := dynlib.Call(fn)
 		l.name, callers = parseConfig(cString(r), callers)
 		l.name += " (" + path + ")"
 	}
-	if fn, err := purego.Dlsym(handle, "openblas_set_num_threads"); err == nil {
-		purego.SyscallN(fn, 1)
+	if fn, err := dynlib.Symbol(handle, "openblas_set_num_threads"); err == nil {
+		dynlib.Call(fn, 1)
 	}
 	slots := newSlots(callers)
 	var err error
@@ -167,7 +167,7 @@ func newRoutines[T Float](handle uintptr, prefix string, slots *slots, g *gonumR
 		{"scal", &r.scal}, {"axpy", &r.axpy}, {"gemv", &r.gemv}, {"ger", &r.ger}, {"trsv", &r.trsv},
 		{"gemm", &r.gemm}, {"symm", &r.symm}, {"syrk", &r.syrk}, {"trmm", &r.trmm}, {"trsm", &r.trsm}, {"potrf", &r.potrf},
 	} {
-		fn, err := purego.Dlsym(handle, prefix+s.name+"_")
+		fn, err := dynlib.Symbol(handle, prefix+s.name+"_")
 		if err != nil {
 			return nil, fmt.Errorf("not a BLAS and LAPACK library: %w", err)
 		}
@@ -261,7 +261,7 @@ func diagFlag(d Diag) byte {
 }
 
 // addr is the address of a slice's memory. Its callers convert in the argument
-// list of purego.SyscallN, which keeps the memory where it is.
+// list of dynlib.Call, which keeps the memory where it is.
 func addr[E any](x []E) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 // volume is m·n·k, or more than long when that is large.

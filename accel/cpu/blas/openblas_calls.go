@@ -11,7 +11,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // vectorPiece is the longest vector passed at once.
@@ -29,7 +29,7 @@ func (r *libRoutines[T]) Scal(alpha T, x []T) {
 	for len(x) > 0 {
 		n := min(len(x), vectorPiece)
 		c.n = int64(n)
-		purego.SyscallN(r.scal, uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
+		dynlib.Call(r.scal, uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
 			uintptr(addr(x)), uintptr(unsafe.Pointer(&c.one)))
 		x = x[n:]
 	}
@@ -48,7 +48,7 @@ func (r *libRoutines[T]) Axpy(alpha T, x, y []T) {
 	for len(x) > 0 {
 		n := min(len(x), vectorPiece)
 		c.n = int64(n)
-		purego.SyscallN(r.axpy, uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
+		dynlib.Call(r.axpy, uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
 			uintptr(addr(x)), uintptr(unsafe.Pointer(&c.one)),
 			uintptr(addr(y)), uintptr(unsafe.Pointer(&c.one)))
 		x, y = x[n:], y[n:]
@@ -69,7 +69,7 @@ func (r *libRoutines[T]) Gemv(ta Trans, m, n int, alpha T, a []T, lda int, x []T
 	c := r.begin(m * n)
 	defer r.end(c)
 	c.ta, c.m, c.n, c.lda, c.alpha, c.beta = flipTrans(ta), int64(n), int64(m), int64(lda), alpha, 1
-	purego.SyscallN(r.gemv, uintptr(unsafe.Pointer(&c.ta)),
+	dynlib.Call(r.gemv, uintptr(unsafe.Pointer(&c.ta)),
 		uintptr(unsafe.Pointer(&c.m)), uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&c.lda)),
 		uintptr(addr(x)), uintptr(unsafe.Pointer(&c.one)), uintptr(unsafe.Pointer(&c.beta)),
@@ -86,7 +86,7 @@ func (r *libRoutines[T]) Ger(m, n int, alpha T, x, y []T, a []T, lda int) {
 	c := r.begin(m * n)
 	defer r.end(c)
 	c.m, c.n, c.lda, c.alpha = int64(n), int64(m), int64(lda), alpha
-	purego.SyscallN(r.ger, uintptr(unsafe.Pointer(&c.m)), uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
+	dynlib.Call(r.ger, uintptr(unsafe.Pointer(&c.m)), uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
 		uintptr(addr(y)), uintptr(unsafe.Pointer(&c.one)),
 		uintptr(addr(x)), uintptr(unsafe.Pointer(&c.one)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&c.lda)))
@@ -102,7 +102,7 @@ func (r *libRoutines[T]) Trsv(uplo Uplo, ta Trans, diag Diag, n int, a []T, lda 
 	c := r.begin(n * n)
 	defer r.end(c)
 	c.uplo, c.ta, c.diag, c.n, c.lda = flip(uplo), flipTrans(ta), diagFlag(diag), int64(n), int64(lda)
-	purego.SyscallN(r.trsv, uintptr(unsafe.Pointer(&c.uplo)), uintptr(unsafe.Pointer(&c.ta)), uintptr(unsafe.Pointer(&c.diag)),
+	dynlib.Call(r.trsv, uintptr(unsafe.Pointer(&c.uplo)), uintptr(unsafe.Pointer(&c.ta)), uintptr(unsafe.Pointer(&c.diag)),
 		uintptr(unsafe.Pointer(&c.n)), uintptr(addr(a)), uintptr(unsafe.Pointer(&c.lda)),
 		uintptr(addr(x)), uintptr(unsafe.Pointer(&c.one)), 1, 1, 1)
 }
@@ -131,7 +131,7 @@ func (r *libRoutines[T]) product(ta, tb Trans, m, n, k int, alpha T, a []T, lda 
 	defer r.end(p)
 	p.ta, p.tb, p.m, p.n, p.k = transFlag(ta), transFlag(tb), int64(n), int64(m), int64(k)
 	p.lda, p.ldb, p.ldc, p.alpha, p.beta = int64(lda), int64(ldb), int64(ldc), alpha, beta
-	purego.SyscallN(r.gemm, uintptr(unsafe.Pointer(&p.tb)), uintptr(unsafe.Pointer(&p.ta)),
+	dynlib.Call(r.gemm, uintptr(unsafe.Pointer(&p.tb)), uintptr(unsafe.Pointer(&p.ta)),
 		uintptr(unsafe.Pointer(&p.m)), uintptr(unsafe.Pointer(&p.n)), uintptr(unsafe.Pointer(&p.k)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(b)), uintptr(unsafe.Pointer(&p.ldb)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
@@ -149,7 +149,7 @@ func (r *libRoutines[T]) Symm(side Side, uplo Uplo, m, n int, alpha T, a []T, ld
 	defer r.end(p)
 	p.side, p.uplo, p.m, p.n = otherSide(side), flip(uplo), int64(n), int64(m)
 	p.lda, p.ldb, p.ldc, p.alpha, p.beta = int64(lda), int64(ldb), int64(ldc), alpha, beta
-	purego.SyscallN(r.symm, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
+	dynlib.Call(r.symm, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
 		uintptr(unsafe.Pointer(&p.m)), uintptr(unsafe.Pointer(&p.n)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
 		uintptr(addr(b)), uintptr(unsafe.Pointer(&p.ldb)),
@@ -167,7 +167,7 @@ func (r *libRoutines[T]) Syrk(uplo Uplo, ta Trans, n, k int, alpha T, a []T, lda
 	defer r.end(p)
 	p.uplo, p.ta, p.n, p.k = flip(uplo), flipTrans(ta), int64(n), int64(k)
 	p.lda, p.ldc, p.alpha, p.beta = int64(lda), int64(ldc), alpha, beta
-	purego.SyscallN(r.syrk, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.ta)),
+	dynlib.Call(r.syrk, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.ta)),
 		uintptr(unsafe.Pointer(&p.n)), uintptr(unsafe.Pointer(&p.k)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
 		uintptr(unsafe.Pointer(&p.beta)), uintptr(addr(c)), uintptr(unsafe.Pointer(&p.ldc)), 1, 1)
@@ -201,7 +201,7 @@ func (r *libRoutines[T]) triangle(fn uintptr, side Side, uplo Uplo, ta Trans, di
 	defer r.end(p)
 	p.side, p.uplo, p.ta, p.diag = otherSide(side), flip(uplo), transFlag(ta), diagFlag(diag)
 	p.m, p.n, p.lda, p.ldb, p.alpha = int64(n), int64(m), int64(lda), int64(ldb), alpha
-	purego.SyscallN(fn, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
+	dynlib.Call(fn, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
 		uintptr(unsafe.Pointer(&p.ta)), uintptr(unsafe.Pointer(&p.diag)),
 		uintptr(unsafe.Pointer(&p.m)), uintptr(unsafe.Pointer(&p.n)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
@@ -217,7 +217,7 @@ func (r *libRoutines[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
 	p := r.begin(volume(n, n, n) / 3)
 	defer r.end(p)
 	p.uplo, p.n, p.lda = flip(uplo), int64(n), int64(lda)
-	purego.SyscallN(r.potrf, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.n)),
+	dynlib.Call(r.potrf, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.n)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)), uintptr(unsafe.Pointer(&p.info)), 1)
 	if info := int(int32(p.info)); info != 0 {
 		return max(info, 0)

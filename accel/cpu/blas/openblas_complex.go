@@ -11,7 +11,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // libComplex holds the functions of a library for one type of complex numbers.
@@ -39,7 +39,7 @@ func newComplex[T Complex](handle uintptr, prefix string, slots *slots, g *gonum
 		name string
 		to   *uintptr
 	}{{"gemm", &r.gemm}, {"herk", &r.herk}, {"trsm", &r.trsm}, {"potrf", &r.potrf}} {
-		fn, err := purego.Dlsym(handle, prefix+s.name+"_")
+		fn, err := dynlib.Symbol(handle, prefix+s.name+"_")
 		if err != nil {
 			return g
 		}
@@ -80,7 +80,7 @@ func (r *libComplex[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int,
 	defer r.end(p)
 	p.ta, p.tb, p.m, p.n, p.k = complexFlag(ta), complexFlag(tb), int64(n), int64(m), int64(k)
 	p.lda, p.ldb, p.ldc, p.alpha, p.beta = int64(lda), int64(ldb), int64(ldc), alpha, beta
-	purego.SyscallN(r.gemm, uintptr(unsafe.Pointer(&p.tb)), uintptr(unsafe.Pointer(&p.ta)),
+	dynlib.Call(r.gemm, uintptr(unsafe.Pointer(&p.tb)), uintptr(unsafe.Pointer(&p.ta)),
 		uintptr(unsafe.Pointer(&p.m)), uintptr(unsafe.Pointer(&p.n)), uintptr(unsafe.Pointer(&p.k)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(b)), uintptr(unsafe.Pointer(&p.ldb)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
@@ -101,7 +101,7 @@ func (r *libComplex[T]) Herk(uplo Uplo, ta Trans, n, k int, alpha float64, a []T
 		p.ta = 'N'
 	}
 	p.lda, p.ldc, p.alpha, p.beta = int64(lda), int64(ldc), realOf[T](alpha), realOf[T](beta)
-	purego.SyscallN(r.herk, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.ta)),
+	dynlib.Call(r.herk, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.ta)),
 		uintptr(unsafe.Pointer(&p.n)), uintptr(unsafe.Pointer(&p.k)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
 		uintptr(unsafe.Pointer(&p.beta)), uintptr(addr(c)), uintptr(unsafe.Pointer(&p.ldc)), 1, 1)
@@ -118,7 +118,7 @@ func (r *libComplex[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n int
 	defer r.end(p)
 	p.side, p.uplo, p.ta, p.diag = otherSide(side), flip(uplo), complexFlag(ta), diagFlag(diag)
 	p.m, p.n, p.lda, p.ldb, p.alpha = int64(n), int64(m), int64(lda), int64(ldb), alpha
-	purego.SyscallN(r.trsm, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
+	dynlib.Call(r.trsm, uintptr(unsafe.Pointer(&p.side)), uintptr(unsafe.Pointer(&p.uplo)),
 		uintptr(unsafe.Pointer(&p.ta)), uintptr(unsafe.Pointer(&p.diag)),
 		uintptr(unsafe.Pointer(&p.m)), uintptr(unsafe.Pointer(&p.n)),
 		uintptr(unsafe.Pointer(&p.alpha)), uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)),
@@ -134,7 +134,7 @@ func (r *libComplex[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
 	p := r.begin()
 	defer r.end(p)
 	p.uplo, p.n, p.lda = flip(uplo), int64(n), int64(lda)
-	purego.SyscallN(r.potrf, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.n)),
+	dynlib.Call(r.potrf, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.n)),
 		uintptr(addr(a)), uintptr(unsafe.Pointer(&p.lda)), uintptr(unsafe.Pointer(&p.info)), 1)
 	if info := int(int32(p.info)); info != 0 {
 		return max(info, 0)

@@ -16,7 +16,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 	"golang.org/x/sys/cpu"
 )
 
@@ -62,11 +62,11 @@ func betterCore(have string, f features) string {
 
 // coreName is what the library took the processor for; "" if it does not say.
 func coreName(handle uintptr) string {
-	fn, err := purego.Dlsym(handle, "openblas_get_corename")
+	fn, err := dynlib.Symbol(handle, "openblas_get_corename")
 	if err != nil {
 		return ""
 	}
-	r, _, _ := purego.SyscallN(fn)
+	r := dynlib.Call(fn)
 	return cString(r)
 }
 
@@ -82,29 +82,29 @@ func open(name string) (uintptr, error) {
 	if os.Getenv(envThreads) == "" {
 		defer setC(envThreads, "1")()
 	}
-	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	h, err := dynlib.Open(name, dynlib.Local)
 	if err != nil || runtime.GOARCH != "amd64" || os.Getenv(envCore) != "" {
 		return h, err
 	}
 	have := coreName(h)
 	core := betterCore(have, machineFeatures())
-	if core == "" || purego.Dlclose(h) != nil {
+	if core == "" || dynlib.Close(h) != nil {
 		return h, nil
 	}
 	if h, err = openFor(name, core); err != nil || !narrower(coreName(h), have) {
 		return h, err
 	}
 	// It does not know that name, and took the kernels of 2004: back to its own choice.
-	if purego.Dlclose(h) != nil {
+	if dynlib.Close(h) != nil {
 		return h, nil
 	}
-	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return dynlib.Open(name, dynlib.Local)
 }
 
 // openFor loads a library and makes it use the kernels for core.
 func openFor(name, core string) (uintptr, error) {
 	defer setC(envCore, core)()
-	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return dynlib.Open(name, dynlib.Local)
 }
 
 // narrower reports whether the kernels a use narrower vectors than the kernels b.
@@ -117,15 +117,15 @@ func narrower(a, b string) bool {
 // setC sets a variable in the environment of the C library, which is its own and
 // only it looks at, and returns what takes it away again.
 func setC(name, value string) (unset func()) {
-	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
+	setenv, err := dynlib.SystemSymbol("setenv")
 	if err != nil {
 		return func() {}
 	}
 	key, val := []byte(name+"\x00"), []byte(value+"\x00")
-	purego.SyscallN(setenv, uintptr(unsafe.Pointer(&key[0])), uintptr(unsafe.Pointer(&val[0])), 1)
+	dynlib.Call(setenv, uintptr(unsafe.Pointer(&key[0])), uintptr(unsafe.Pointer(&val[0])), 1)
 	return func() {
-		if unsetenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "unsetenv"); err == nil {
-			purego.SyscallN(unsetenv, uintptr(unsafe.Pointer(&key[0])))
+		if unsetenv, err := dynlib.SystemSymbol("unsetenv"); err == nil {
+			dynlib.Call(unsetenv, uintptr(unsafe.Pointer(&key[0])))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -97,12 +97,12 @@ func TestOpenFor(t *testing.T) {
 		return
 	}
 	name := libraryNames()[0]
-	own, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	own, err := dynlib.Open(name, dynlib.Local)
 	if err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("no OpenBLAS to tell: ", err)
 	}
 	before := coreName(own)
-	if purego.Dlclose(own) != nil {
+	if dynlib.Close(own) != nil {
 		t.Skip("it cannot be closed")
 	}
 	for _, core := range []string{"Prescott", "nonsense", "Haswell"} {
@@ -114,7 +114,7 @@ func TestOpenFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := coreName(h)
-		purego.Dlclose(h)
+		dynlib.Close(h)
 		switch {
 		case core == "nonsense": // its own choice, or the kernels of 2004
 		case got == before && core != before:
@@ -137,8 +137,8 @@ func TestCoreOfLibrary(t *testing.T) {
 		t.Skip(err)
 	}
 	config := ""
-	if fn, err := purego.Dlsym(h, "openblas_get_config"); err == nil {
-		r, _, _ := purego.SyscallN(fn)
+	if fn, err := dynlib.Symbol(h, "openblas_get_config"); err == nil {
+		r := dynlib.Call(fn)
 		config = cString(r)
 	}
 	if os.Getenv(envCore) == "" && runtime.GOARCH == "amd64" && strings.Contains(config, "DYNAMIC_ARCH") {
@@ -159,11 +159,11 @@ func TestThreadsOfLibrary(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		count, err := purego.Dlsym(h, "openblas_get_num_threads")
+		count, err := dynlib.Symbol(h, "openblas_get_num_threads")
 		if err != nil {
 			t.Skip(err)
 		}
-		n, _, _ := purego.SyscallN(count)
+		n := dynlib.Call(count)
 		fmt.Printf("%d threads\n", int32(n))
 		return
 	}

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // libraryNames are the files that are tried, the first that loads is used. LLVM 14 and older
@@ -75,7 +75,7 @@ func open() (*Library, error) {
 	}
 	var first error
 	for _, name := range names {
-		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		handle, err := dynlib.Open(name, dynlib.Local)
 		if err != nil {
 			first = errors.Join(first, err)
 			continue
@@ -106,15 +106,15 @@ var functionNames = strings.Fields(`LLVMInitializeX86TargetInfo LLVMInitializeX8
 // initialise finds the functions and asks for the processor.
 func (l *Library) initialise() error {
 	for _, n := range functionNames {
-		f, err := purego.Dlsym(l.handle, n)
+		f, err := dynlib.Symbol(l.handle, n)
 		if err != nil {
 			return err
 		}
 		l.functions[n] = f
 	}
-	if f, err := purego.Dlsym(l.handle, "LLVMGetVersion"); err == nil {
+	if f, err := dynlib.Symbol(l.handle, "LLVMGetVersion"); err == nil {
 		var v [3]uint32
-		purego.SyscallN(f, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1])), uintptr(unsafe.Pointer(&v[2])))
+		dynlib.Call(f, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1])), uintptr(unsafe.Pointer(&v[2])))
 		l.version = fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
 	}
 	for _, n := range functionNames[:4] {
@@ -123,18 +123,18 @@ func (l *Library) initialise() error {
 	l.hasNVPTX = true
 	var nvptx []uintptr
 	for _, n := range []string{"LLVMInitializeNVPTXTargetInfo", "LLVMInitializeNVPTXTarget", "LLVMInitializeNVPTXTargetMC", "LLVMInitializeNVPTXAsmPrinter"} {
-		f, err := purego.Dlsym(l.handle, n)
+		f, err := dynlib.Symbol(l.handle, n)
 		l.hasNVPTX = l.hasNVPTX && err == nil
 		nvptx = append(nvptx, f)
 	}
 	for _, f := range nvptx {
 		if l.hasNVPTX {
-			purego.SyscallN(f)
+			dynlib.Call(f)
 		}
 	}
 	// A fatal error ends the process when its handler returns, so the handler does not. The
 	// thread and what it holds are lost, and Compile refuses further work.
-	l.call("LLVMInstallFatalErrorHandler", purego.NewCallback(func(text uintptr) uintptr {
+	l.call("LLVMInstallFatalErrorHandler", dynlib.Callback(func(text uintptr) uintptr {
 		select {
 		case l.fatal <- goString(text):
 		default:
@@ -193,7 +193,7 @@ func (l *Library) String() string {
 //
 //go:uintptrescapes
 func (l *Library) call(name string, args ...uintptr) uintptr {
-	r, _, _ := purego.SyscallN(l.functions[name], args...)
+	r := dynlib.Call(l.functions[name], args...)
 	return r
 }
 
@@ -277,7 +277,7 @@ var diagnostics struct {
 
 func (l *Library) compile(text string, to target) ([]byte, error) {
 	diagnostics.once.Do(func() {
-		diagnostics.f = purego.NewCallback(func(info, _ uintptr) uintptr {
+		diagnostics.f = dynlib.Callback(func(info, _ uintptr) uintptr {
 			if l.call("LLVMGetDiagInfoSeverity", info)&0xFF == 0 { // an error
 				diagnostics.Lock()
 				diagnostics.text = append(diagnostics.text, l.message(l.call("LLVMGetDiagInfoDescription", info)))

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"github.com/starpush/starpush/accel/dynlib"
 )
 
 // code is machine code in executable memory, which lives as long as the value.
@@ -148,4 +148,4 @@ func (c *code) call(words unsafe.Pointer) int { return int(cgocall(c.entry, word
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
 // pauseFunction returns the address of pause for machine code.
-var pauseFunction = sync.OnceValue(func() uintptr { return purego.NewCallback(pause) })
+var pauseFunction = sync.OnceValue(func() uintptr { return dynlib.Callback(pause) })
