@@ -108,6 +108,7 @@ type Handle struct {
 	frags      []*fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
+	dead   atomic.Pointer[death]
 	owner  int // 1 + the rank that the program gave it, or what it is a part of; 0: none
 	off    int // bytes from element 0 of the datum, in its main layout
 	box    Box
@@ -115,7 +116,6 @@ type Handle struct {
 	redux  *accumulator
 	reduce *Reduction
 	site   *Site
-	dead   atomic.Pointer[death]
 	extra  atomic.Pointer[extra] // nil for most parts
 }
 

@@ -76,10 +76,12 @@ type Data struct {
 
 // piece is elements that the same ranks have, and that were written together.
 type piece struct {
-	holders []int   // in the order in which they got the value; none: there is no value
-	has     rankSet // the same
-	gone    bool    // it was cut, or replaced by a larger one
-	value   int     // the number of the write; 0: the value from the start
+	low     uint64   // the holders below 64, as a set
+	alone   int32    // 1 + the only holder; 0: there are none, or several
+	gone    bool     // it was cut, or replaced by a larger one
+	high    []uint64 // the holders from 64 on, as a set
+	holders []int    // in the order in which they got the value; none: there is no value
+	value   int      // the number of the write; 0: the value from the start
 	box     Box
 }
 
@@ -89,55 +91,38 @@ func newPiece(box Box, value int, holders []int) *piece {
 	return q
 }
 
+// has reports whether a rank holds q.
+func (q *piece) has(rank int) bool {
+	if rank < 64 {
+		return q.low>>rank&1 != 0
+	}
+	at := rank/64 - 1
+	return at < len(q.high) && q.high[at]>>(rank%64)&1 != 0
+}
+
 // give adds holders.
 func (q *piece) give(ranks ...int) {
 	q.holders = append(q.holders, ranks...)
 	for _, r := range ranks {
-		q.has.add(r)
+		if r < 64 {
+			q.low |= 1 << r
+			continue
+		}
+		for len(q.high) < r/64 {
+			q.high = append(q.high, 0)
+		}
+		q.high[r/64-1] |= 1 << (r % 64)
+	}
+	if q.alone = 0; len(q.holders) == 1 {
+		q.alone = int32(q.holders[0]) + 1
 	}
 }
 
 // giveOnly makes ranks the only holders.
 func (q *piece) giveOnly(ranks ...int) {
-	for _, r := range q.holders {
-		q.has.remove(r)
-	}
-	q.holders = q.holders[:0]
+	q.low, q.holders = 0, q.holders[:0]
+	clear(q.high)
 	q.give(ranks...)
-}
-
-// rankSet is a set of ranks.
-type rankSet struct {
-	low  uint64   // of the ranks below 64
-	high []uint64 // of those from 64 on
-}
-
-func (s *rankSet) contains(r int) bool {
-	if r < 64 {
-		return s.low>>r&1 != 0
-	}
-	at := r/64 - 1
-	return at < len(s.high) && s.high[at]>>(r%64)&1 != 0
-}
-
-func (s *rankSet) add(r int) {
-	if r < 64 {
-		s.low |= 1 << r
-		return
-	}
-	for len(s.high) < r/64 {
-		s.high = append(s.high, 0)
-	}
-	s.high[r/64-1] |= 1 << (r % 64)
-}
-
-// remove takes r, which is in it, out of s.
-func (s *rankSet) remove(r int) {
-	if r < 64 {
-		s.low &^= 1 << r
-		return
-	}
-	s.high[r/64-1] &^= 1 << (r % 64)
 }
 
 // Everywhere returns the holders of data that all ranks have from the start.
@@ -158,29 +143,36 @@ func NewData(box Box, holders []int) *Data {
 func (d *Data) Pieces() int { return len(d.pieces) }
 
 // Place is elements of data that tasks use: a handle.
+//
+// What a submission looks at comes first and fills a line of the cache, at whose begin a place lies: the piece of its elements is in
+// it, too, unless they were cut. Spread over three lines, a task that another rank runs cost 5 ns more.
 type Place struct {
 	Handle *datamgr.Handle // of the elements; the directory does not look at it
 
 	data  *Data
-	owner int
-	bytes int    // of its elements
 	hash  uint64 // of the data and the box
 	cover *piece // a piece that has all of the box; nil, or gone: look for it
-	exact bool   // cover is no more than the box
-	empty bool   // a part without elements
-	box   Box
+	bytes int    // of its elements
+	owner int32
+	exact bool // cover is no more than the box
+	empty bool // a part without elements
+	used  bool // own is or was a piece of data
+	own   piece
 
+	box          Box
 	home         int // the rank that has what contributions are added to
 	contributors []int
 
-	_ [40]byte // a place begins at a line of the cache, and what a submission looks at is there
+	_ [40]byte
 }
 
 // Place returns the place of a box of d, which a rank owns.
-func (d *Data) Place(box Box, owner int) *Place { return &Place{data: d, box: box, owner: owner} }
+func (d *Data) Place(box Box, owner int) *Place {
+	return &Place{data: d, box: box, owner: int32(owner)}
+}
 
 // Owner returns the rank that owns p.
-func (p *Place) Owner() int { return p.owner }
+func (p *Place) Owner() int { return int(p.owner) }
 
 // Box returns the elements of p.
 func (p *Place) Box() Box { return p.box }
@@ -196,13 +188,13 @@ func (p *Place) whole() *piece {
 // on reports whether it is known without a search that a rank has the value of p.
 func (p *Place) on(rank int) bool {
 	q := p.whole()
-	return q != nil && q.has.contains(rank)
+	return q != nil && q.has(rank)
 }
 
 // allOn reports whether a rank has all elements of p that have a value.
 func (p *Place) allOn(rank int) bool {
 	has := true
-	p.each(func(q *piece) { has = has && (len(q.holders) == 0 || q.has.contains(rank)) })
+	p.each(func(q *piece) { has = has && (len(q.holders) == 0 || q.has(rank)) })
 	return has
 }
 
@@ -226,7 +218,7 @@ func (p *Place) each(fn func(*piece)) {
 // HasValue reports whether all elements of p have a value somewhere, or will have one once contributions are combined.
 func (p *Place) HasValue() bool {
 	q := p.cover
-	return q != nil && !q.gone && len(q.holders) > 0 || p.hasValue()
+	return q != nil && !q.gone && (q.low != 0 || len(q.holders) > 0) || p.hasValue()
 }
 
 // hasValue is HasValue with a search.
@@ -266,11 +258,11 @@ func (p *Place) give(rank int, fresh bool, moves []Move) (_ []Move, none []Box) 
 	lacks, first := p.data.found[:0], len(moves)
 	if q := p.whole(); q == nil {
 		p.each(func(q *piece) {
-			if !q.has.contains(rank) {
+			if !q.has(rank) {
 				lacks = append(lacks, q)
 			}
 		})
-	} else if !q.has.contains(rank) {
+	} else if !q.has(rank) {
 		lacks = append(lacks, q)
 	}
 	p.data.found = lacks
@@ -370,7 +362,7 @@ func (p *Place) Write(ranks ...int) {
 	p.data.writes++
 	if q := p.whole(); q != nil && p.exact {
 		q.value = p.data.writes
-		if len(ranks) != 1 || len(q.holders) != 1 || q.holders[0] != ranks[0] {
+		if len(ranks) != 1 || q.alone != int32(ranks[0])+1 {
 			q.giveOnly(ranks...)
 		}
 		return
@@ -391,13 +383,18 @@ func (p *Place) Write(ranks ...int) {
 		q.gone = true
 	}
 	d.pieces = slices.DeleteFunc(d.pieces, func(q *piece) bool { return q.gone })
-	p.cover, p.exact = newPiece(p.box, d.writes, ranks), true
+	if p.cover, p.exact = &p.own, true; p.used {
+		p.cover = new(piece) // another place may still know the own one, as gone
+	}
+	p.used = true
+	p.cover.box, p.cover.value = p.box, d.writes
+	p.cover.give(ranks...)
 	d.pieces = append(d.pieces, p.cover)
 }
 
 // Source returns the rank that has the first element of p, and the owner of p if none has.
 func (p *Place) Source() int {
-	rank, found := p.owner, false
+	rank, found := int(p.owner), false
 	p.each(func(q *piece) {
 		if len(q.holders) == 0 || found {
 			return

@@ -205,7 +205,7 @@ func (j *Job) Lost(h *datamgr.Handle) (*engine.TaskError, error) {
 	}
 	var here []Box
 	p.each(func(q *piece) {
-		if q.has.contains(j.rank) {
+		if q.has(j.rank) {
 			inside, _ := q.box.cut(&p.box)
 			here = append(here, inside)
 		}

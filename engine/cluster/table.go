@@ -82,6 +82,20 @@ func (s sequence) addText(text string) sequence {
 	return s.add(rest)
 }
 
+// codeletName is the name of a codelet with its hash, for tasks of one codelet after the other.
+type codeletName struct {
+	text string
+	sum  uint64
+}
+
+// hash returns the hash of a name.
+func (n *codeletName) hash(text string) uint64 {
+	if text != n.text || n.sum == 0 {
+		n.text, n.sum = text, uint64(newSequence.addText(text))
+	}
+	return n.sum
+}
+
 // hashPlace returns the hash of the elements of a box of some data, which a rank owns.
 func hashPlace(number, owner int, b *Box) uint64 {
 	s := newSequence.add(uint64(number)).add(uint64(owner))
