@@ -25,16 +25,16 @@
 //
 // # Threads
 //
-// One goroutine on an operating system thread of its own initialises MPI, polls, and finalises. Other goroutines start
-// operations themselves while that one does not call MPI, and otherwise leave them to it, so that the library
+// One goroutine on an operating system thread of its own initialises and finalises MPI. Between, another one polls; other goroutines
+// start operations themselves while that one does not call MPI, and otherwise leave them to it, so that the library
 // serves one caller at a time. That needs MPI_THREAD_SERIALIZED; Init asks for MPI_THREAD_MULTIPLE, makes do with
-// MPI_THREAD_FUNNELED, when that goroutine starts all operations, and refuses MPI_THREAD_SINGLE.
+// MPI_THREAD_FUNNELED, when the first goroutine polls, too, and starts all operations, and refuses MPI_THREAD_SINGLE.
 //
 // Neither implementation can wait without polling. The goroutine polls for Options.Spin after anything has
 // happened, and then with pauses from 20 µs to 1 ms, or 10 ms if no operation is under way. Starting an operation
 // ends a pause, a message from elsewhere does not: the first one after a while is noticed up to a millisecond late.
 //
-// Functions passed to OnDone and Listen run in that goroutine. They may start operations, cancel receives, probe, and begin or
+// Functions passed to OnDone and Listen run in the goroutine that polls. They may start operations, cancel receives, probe, and begin or
 // stop to listen, with any level of threads. They must neither wait for an operation nor compute for long, because nothing else
 // makes progress meanwhile: Wait, Mprobe and Close return an error there, and a function that has not returned
 // after Options.Silence makes the world fail.

@@ -51,7 +51,7 @@ type progress struct {
 	users atomic.Int64 // requests of users that have not ended
 
 	pthreadSelf  uintptr        // the function of C that identifies a thread
-	driverThread atomic.Uintptr // the thread of the driving goroutine, 0 once that has ended
+	driverThread atomic.Uintptr // the thread in which the driving goroutine calls functions of users, 0 outside
 }
 
 // command is an operation to start, or a function to call with the turn.
@@ -156,10 +156,20 @@ func (w *World) run(ctx context.Context, fn func() error) error {
 }
 
 // inDriver reports whether the caller is a function that the driving goroutine has called. That
-// goroutine is locked to its thread, so that no other runs there.
+// goroutine is locked to its thread meanwhile, so that no other runs there.
 func (w *World) inDriver() bool {
 	driver := w.driverThread.Load()
 	return driver != 0 && dynlib.Call(w.pthreadSelf) == driver
+}
+
+// markThread makes inDriver true in functions that the caller calls, until it calls unmark.
+func (w *World) markThread() (unmark func()) {
+	runtime.LockOSThread()
+	w.driverThread.Store(dynlib.Call(w.pthreadSelf))
+	return func() {
+		w.driverThread.Store(0)
+		runtime.UnlockOSThread()
+	}
 }
 
 // submit queues a command, and carries it out if the turn is free.
@@ -336,6 +346,10 @@ func (w *World) completion(r *Request, s unsafe.Pointer, inStatus bool) completi
 
 // deliver reports what has ended, without the turn.
 func (w *World) deliver(list []completion) {
+	if len(list) == 0 {
+		return
+	}
+	defer w.markThread()()
 	for i, c := range list {
 		switch {
 		case c.r != nil:
@@ -353,7 +367,12 @@ func (w *World) deliver(list []completion) {
 // How long the driving goroutine waits between polls once nothing has happened for Options.Spin:
 // from the first to the second, or to the third while there is nothing to wait for. MPI moves data only in
 // calls, so that it is never left alone altogether.
+//
+// spinTime is what Options.Spin is by default. It is longer than the longest nap, which systems round up to more than 1 ms: two
+// ranks that polled for 1 ms took turns to sleep, each until after the other one had stopped polling, and a hop of a chain of tasks
+// took 50 µs instead of 20.
 const (
+	spinTime = 3 * time.Millisecond
 	firstNap = 20 * time.Microsecond
 	longNap  = time.Millisecond
 	idleNap  = 10 * time.Millisecond
@@ -418,6 +437,7 @@ func (w *World) drive() {
 // end refuses all further commands and ends everything that is still under way with err. MPI may go on
 // to write to the memory of receives, so that all of it stays as it is for ever.
 func (w *World) end(err error) {
+	defer w.markThread()()
 	w.queue.Lock()
 	w.queue.closed = err
 	w.queue.Unlock()
