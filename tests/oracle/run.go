@@ -308,7 +308,8 @@ func (m *Machine) run1(s *Stmt) flow {
 	case Unregister:
 		for _, r := range s.Refs {
 			for _, h := range m.handles(r, s.Line) {
-				if h.of != nil { // a function was called with a part
+				_, all := m.structs(r)
+				if h.of != nil || !all && structOf(h.name) != h.name { // a function was called with a part, or with a field
 					m.fail(s.Line, "E0705")
 				}
 				m.end(h.datum)
