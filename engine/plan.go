@@ -83,6 +83,7 @@ type PlannedTask struct {
 	Color    int
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
+	Rank     uint64  // 1 + the rank that the program chose for it, see cluster.Task.On; 0: none. Planners of several ranks fill it in, the engine does not
 	Flops    float64 // 0: not known
 	// Operations and Moved estimate the work of the kernel, where it can be found out: operations, 0 if not known, and
 	// bytes of operands between memory and kernel.

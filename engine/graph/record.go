@@ -104,7 +104,7 @@ func (r *Recorder) Len() int { return len(r.g.Tasks) }
 // Plan adds a task of a plan and returns its place.
 func (r *Recorder) Plan(p *engine.PlannedTask) int {
 	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
-	t.Color, t.Priority, t.Flops = p.Color, p.Priority, p.Flops
+	t.Color, t.Priority, t.Rank, t.Flops = p.Color, p.Priority, p.Rank, p.Flops
 	t.Operations, t.Moved, t.Workers = p.Operations, p.Moved, int32(p.Size)
 	t.Seconds = r.cost(p.Seconds)
 	return len(r.g.Tasks) - 1

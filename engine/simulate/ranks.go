@@ -233,6 +233,10 @@ func (d *distribution) add(t *graph.Task) {
 		}
 		return
 	}
+	if t.Rank > 0 {
+		d.run(t, places, int32((t.Rank-1)%uint64(d.size)))
+		return
+	}
 	rank := cluster.Runs(d.weights, len(places), func(i int) (int, int, iface.AccessMode) {
 		if places[i] == nil {
 			return 0, 0, iface.Scratch

@@ -48,6 +48,7 @@ type planning struct {
 	kept   int                  // tasks of another path that are kept meanwhile
 	limit  int64                // of the memory of the script
 	left   int64                // of limit, when the path had ended
+	on     uint64               // 1 + the rank of the task that is submitted now; 0: none
 	calls  repeats              // in a check
 
 	session *forked // nil: of a script
@@ -72,6 +73,9 @@ var errPlanEnds = errors.New("the plan ends here")
 func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
 	pl.rec = graph.NewRecorder(nil)
 	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
+		if t.Internal == "" {
+			t.Rank, pl.on = pl.on, 0
+		}
 		switch s := pl.session; {
 		case s != nil && s.quiet || pl.check:
 			return
