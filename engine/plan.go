@@ -89,7 +89,7 @@ type PlannedTask struct {
 	// bytes of operands between memory and kernel.
 	Operations, Moved float64
 	Size              int // of a parallel task the number of its workers, at most; 0 of others
-	// Seconds says, for each worker, how long the task is expected to take there, of a
+	// Seconds says, for each worker, how long such tasks are expected to take there in the mean, of a
 	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
 	// is used again for the next task.
@@ -130,7 +130,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 			p.Seconds[w] = p.Seconds[w-1]
 		default:
 			p.Seconds[w] = math.NaN()
-			if s, known := rt.estimate(t, w); known {
+			if s, known := rt.expects(t, w); known {
 				p.Seconds[w] = s
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +18,9 @@ import (
 	"github.com/starpush/starpush/lang"
 )
 
-// validations is how many runs are measured for --validate. Before each of them is one that adds to the performance models, and before all
-// one that warms up: it compiles kernels, and gets the memory that the others use again.
-const validations = 5
+// validations is how many runs are measured for --validate. Before each of them are two that add to the performance models, so that codelets
+// with one task have enough measurements, and before all two that warm up: they compile kernels, and get the memory that the others use again.
+const validations, calibrations = 5, 2
 
 // ranScript is what was measured of a run.
 type ranScript struct {
@@ -159,6 +160,20 @@ func (a *app) showValidation(p *lang.Plan, v *jsonValidation, r *simulate.Result
 	io.WriteString(a.con.out, b.String())
 }
 
+// keepMemory makes the process keep the memory that it has, until the result is called: collections that come after a number of bytes give it back
+// meanwhile. Garbage of a run is collected at twice what the process has.
+func keepMemory() (end func()) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, 2*int64(m.Sys)))
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
 // measureRuns runs a script: once to warm up, and then in turn to add to the performance models, and to be measured.
 func (a *app) measureRuns(ctx context.Context, o *simFlags, name, policy string) (first ranScript, all []ranScript, err error) {
 	within, cancel := reading(ctx, o.timeout)
@@ -201,9 +216,16 @@ func (a *app) measureRuns(ctx context.Context, o *simFlags, name, policy string)
 	if first, err = run(0); err != nil {
 		return first, nil, err
 	}
+	defer keepMemory()()
+	if _, err = run(0); err != nil { // the system may have taken back what the first run had
+		return first, nil, err
+	}
+	o.target.ClearMemory()
 	for range validations {
-		if _, err = run(1); err != nil {
-			return first, nil, err
+		for range calibrations {
+			if _, err = run(1); err != nil {
+				return first, nil, err
+			}
 		}
 		ran, err := run(0)
 		if err != nil {
