@@ -76,19 +76,16 @@ func (m *Machine) ClearMemory() {
 	var rates []float64
 	for k := range 6 {
 		begin := time.Now()
-		sink = make([]byte, bytes)
+		block := make([]byte, bytes)
 		if k > 0 { // the first may be new memory, which is clear
 			rates = append(rates, bytes/max(time.Since(begin).Seconds(), 1e-9))
 		}
-		sink = nil
+		runtime.KeepAlive(block)
 		runtime.GC()
 	}
 	slices.Sort(rates)
 	m.CPU.Clear = rates[len(rates)/2]
 }
-
-// sink keeps the compiler from leaving out what nothing uses.
-var sink []byte
 
 // measureRuntime runs tasks without work on n workers. It returns the seconds that a task of a chain takes, and those until a worker that
 // sleeps begins.
