@@ -23,7 +23,9 @@ func (p *Program) Distribute(ctx context.Context, computers int) (*Program, erro
 	}
 	d := newDistribution(p, computers)
 	g := *p.Graph
-	g.Tasks, g.Handles = nil, nil
+	room := len(g.Tasks) + len(g.Tasks)/2 // for messages
+	g.Tasks, g.Handles = make([]graph.Task, 0, room), nil
+	d.rank, d.sender = make([]int32, 0, room), make([]int32, 0, room)
 	d.to = &g
 	for i := range p.Graph.Tasks {
 		if i&0xfff == 0 && ctx.Err() != nil {
