@@ -63,8 +63,11 @@ type Codelet struct {
 	Flops func(ops []iface.Desc, args []iface.Scalar) float64
 	// Work estimates the operations of one task, and the bytes of operands that its kernel loads and stores. Plans call it, for tasks
 	// whose time is not known; a panic makes the work unknown. Nil: what Flops and the operands say.
-	Work  func(ops []iface.Desc, args []iface.Scalar) (operations, bytes float64)
-	Color int // in traces
+	Work func(ops []iface.Desc, args []iface.Scalar) (operations, bytes float64)
+	// Bounded says that Flops and Work return soon, or panic, and do not end their goroutine: they need none of their own, which would take
+	// longer than they do.
+	Bounded bool
+	Color   int // in traces
 	// Pure says that the implementations depend on nothing but operands and
 	// arguments and do nothing but write operands, so that they may be run
 	// again. Options.Verify does that, and is exact for pure codelets only; what a

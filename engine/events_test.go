@@ -217,8 +217,10 @@ func TestEventAllowsAndFlops(t *testing.T) {
 	})})
 	nothing := []Impl{func(*TaskContext) error { return nil }}
 	work := &Codelet{Name: "work", CPU: nothing, Flops: func([]iface.Desc, []iface.Scalar) float64 { return 7 }}
+	bounded := &Codelet{Name: "bounded", CPU: nothing, Bounded: true, Flops: work.Flops}
 	panics := &Codelet{Name: "bad", CPU: nothing, Flops: func([]iface.Desc, []iface.Scalar) float64 { panic("no") }}
-	for _, s := range []*TaskSpec{{Codelet: work, Name: "all"}, {Codelet: work, Name: "some", Workers: []int{0, 2}, Flops: 9}, {Codelet: panics, Name: "bad", Workers: []int{1}}} {
+	for _, s := range []*TaskSpec{{Codelet: work, Name: "all"}, {Codelet: work, Name: "some", Workers: []int{0, 2}, Flops: 9}, {Codelet: panics, Name: "bad", Workers: []int{1}},
+		{Codelet: bounded, Name: "bounded"}, {Codelet: &Codelet{Name: "worse", CPU: nothing, Bounded: true, Flops: panics.Flops}, Name: "worse"}} {
 		if err := j.Submit(s); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +228,7 @@ func TestEventAllowsAndFlops(t *testing.T) {
 	if err := j.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{"all": "7: 0 1 2", "some": "9: 0 2", "bad": "0: 1"}; !maps.Equal(said, want) {
+	if want := map[string]string{"all": "7: 0 1 2", "some": "9: 0 2", "bad": "0: 1", "bounded": "7: 0 1 2", "worse": "0: 0 1 2"}; !maps.Equal(said, want) {
 		t.Errorf("%v, want %v", said, want)
 	}
 	if kept.Allows(0) || kept.Flops() != 0 {

@@ -347,6 +347,15 @@ func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
 	return e.Seconds, e.Known
 }
 
+// expects is estimate for plans, which ask what many tasks take together.
+func (rt *Runtime) expects(t *task, w int) (seconds float64, known bool) {
+	if t.kind != userTask && (t.kind != convertTask || t.codelet == nil) {
+		return 0, true
+	}
+	e := rt.modelled(t, w)
+	return e.Mean, e.Known
+}
+
 // energy predicts what t takes on worker w, in joules; 0: not known.
 func (rt *Runtime) energy(t *task, w int) float64 {
 	if t.kind != userTask || t.codelet.Model == nil || t.codelet.Model.Energy == nil {

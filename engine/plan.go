@@ -83,12 +83,13 @@ type PlannedTask struct {
 	Color    int
 	Priority int
 	After    []int64 // the tasks in TaskSpec.After
+	Rank     uint64  // 1 + the rank that the program chose for it, see cluster.Task.On; 0: none. Planners of several ranks fill it in, the engine does not
 	Flops    float64 // 0: not known
 	// Operations and Moved estimate the work of the kernel, where it can be found out: operations, 0 if not known, and
 	// bytes of operands between memory and kernel.
 	Operations, Moved float64
 	Size              int // of a parallel task the number of its workers, at most; 0 of others
-	// Seconds says, for each worker, how long the task is expected to take there, of a
+	// Seconds says, for each worker, how long such tasks are expected to take there in the mean, of a
 	// parallel task with Size workers:
 	// NaN where it may run and nothing is known, below 0 where it may not run. It
 	// is used again for the next task.
@@ -129,7 +130,7 @@ func (rt *Runtime) planned(sub datamgr.Submission, t *task, after []Dependency) 
 			p.Seconds[w] = p.Seconds[w-1]
 		default:
 			p.Seconds[w] = math.NaN()
-			if s, known := rt.estimate(t, w); known {
+			if s, known := rt.expects(t, w); known {
 				p.Seconds[w] = s
 			}
 		}

@@ -301,3 +301,31 @@ func TestPlanOnImages(t *testing.T) {
 		t.Errorf("the engine inserted %q, want %q", said, want)
 	}
 }
+
+// TestPlanOfWork: a plan has the work that codelets estimate; where that panics it is not known.
+func TestPlanOfWork(t *testing.T) {
+	nothing := []Impl{func(*TaskContext) error { return nil }}
+	flops := func([]iface.Desc, []iface.Scalar) float64 { return 7 }
+	work := func([]iface.Desc, []iface.Scalar) (float64, float64) { return 5, 3 }
+	for _, c := range []struct {
+		codelet           Codelet
+		flops, operations float64
+	}{
+		{Codelet{Flops: flops}, 7, 7},
+		{Codelet{Work: work}, 0, 5},
+		{Codelet{Work: func([]iface.Desc, []iface.Scalar) (float64, float64) { panic("no") }}, 0, 0},
+		{Codelet{Flops: flops, Work: func([]iface.Desc, []iface.Scalar) (float64, float64) { panic("no") }}, 7, 7},
+	} {
+		for _, bounded := range []bool{false, true} {
+			c.codelet.Name, c.codelet.CPU, c.codelet.Bounded = "c", nothing, bounded
+			var got *PlannedTask
+			rt, err := Machine{Workers: 1, PerfDir: t.TempDir()}.Planner(func(p *PlannedTask) { x := *p; got = &x })
+			must(t, err)
+			must(t, rt.NewJob(t.Context(), JobOptions{}).Submit(&TaskSpec{Codelet: &c.codelet}))
+			if got == nil || got.Flops != c.flops || got.Operations != c.operations {
+				t.Errorf("bounded %v: %+v, want %g and %g", bounded, got, c.flops, c.operations)
+			}
+			must(t, rt.Close())
+		}
+	}
+}

@@ -395,7 +395,7 @@ func (t *task) estimatedWork(all bool) (flops, operations, bytes float64) {
 	if !all && (t.codelet.Flops == nil || flops > 0) {
 		return flops, flops, 0
 	}
-	isolate.Call(func() {
+	t.codelet.ask(func() {
 		var ds []iface.Desc
 		if flops == 0 && t.codelet.Flops != nil {
 			flops = t.flops(&ds)
@@ -427,9 +427,19 @@ func (t *task) work() float64 {
 		return 0
 	}
 	var n float64
-	isolate.Call(func() {
+	t.codelet.ask(func() {
 		var ds []iface.Desc
 		n = t.flops(&ds)
 	})
 	return n
+}
+
+// ask calls fn, which calls Flops or Work. A panic ends it.
+func (c *Codelet) ask(fn func()) {
+	if !c.Bounded {
+		isolate.Call(fn)
+		return
+	}
+	defer func() { _ = recover() }()
+	fn()
 }

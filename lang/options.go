@@ -123,6 +123,13 @@ func ObserveViews(fn func(parts []*datamgr.Handle, name func(k int) string)) Opt
 	return func(c *runConfig) { c.OnView = fn }
 }
 
+// Values are the numbers that a script has read by value() in a run, in their order. The zero value has none.
+type Values = interp.Values
+
+// ReadValues makes a run append to v what value() returns, and a plan use what v holds, as far as it comes by the same calls: then the plan
+// is of the tasks of that run, also where such values decide. v belongs to one run or plan at a time.
+func ReadValues(v *Values) Option { return func(c *runConfig) { c.Values = v } }
+
 // Observe calls fn with the job of the run before its first statement, so that a
 // progress display can read its Stats from another goroutine.
 func Observe(fn func(*engine.Job)) Option { return func(c *runConfig) { c.Observe = fn } }

@@ -257,6 +257,70 @@ print(value(acc))
 }
 
 // TestCheckPlanEnds whatever a script does, and leaves to runs what it cannot know.
+// TestPlanOfValues: with the values that a run has read, a plan is of that run; with those of another script it is as without.
+func TestPlanOfValues(t *testing.T) {
+	const src = `
+param least: float = 0.1
+codelet set(x: W variable[f64], v: f64) { x = v }
+codelet halve(x: RW variable[f64]) { x = x / 2.0 }
+register x = variable[f64]()
+insert set(W x, 1.0)
+let k = 0
+while value(x) > least {
+    insert halve(RW x)
+    k += 1
+    if value(x) < 0.3 { insert halve(RW x) }
+}
+if k > 100 { insert set(W x, 0.0) }
+`
+	run := func(src string, opts ...lang.Option) (tasks int64, v *lang.Values) {
+		rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+		defer rt.Close()
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "p.spu", []byte(src))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		v = &lang.Values{}
+		inst, err := prog.Run(t.Context(), rt, append(opts, lang.ReadValues(v))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inst.Stats().Done, v
+	}
+	for _, least := range []float64{0.01, 0.1, 0.9, 2} {
+		tasks, v := run(src, lang.Param("least", least))
+		for range 2 { // they are used from the start each time
+			p, _, err := planOf(t, src, lang.Param("least", least), lang.ReadValues(v))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.Graph.Exact() || p.Paths != 1 || int64(p.Measures().Tasks) != tasks {
+				t.Errorf("least = %g: %d tasks on %d paths, exact %v; the run had %d", least, p.Measures().Tasks, p.Paths, p.Graph.Exact(), tasks)
+			}
+		}
+	}
+	without, _, err := planOf(t, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, fewer := run(src, lang.Param("least", 0.9)) // ends before the plan asks
+	_, elsewhere := run("\n\n" + src)              // at other places
+	for name, v := range map[string]*lang.Values{"fewer": fewer, "elsewhere": elsewhere, "none": {}} {
+		p, _, err := planOf(t, src, lang.ReadValues(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Graph.Exact() || name != "fewer" && names(p) != names(without) {
+			t.Errorf("%s: %s, exact %v; without values %s", name, names(p), p.Graph.Exact(), names(without))
+		}
+	}
+	_, numbers := run("register x = variable[f64](fill = 1)\nif value(x) > 3.0 { print(1) }")
+	p, _, err := planOf(t, "register x = variable[i64](fill = 1)\nif value(x) > 300 { print(1) }", lang.ReadValues(numbers)) // at the same place
+	if err != nil || p.Graph.Exact() {
+		t.Errorf("values of another type: %v, exact %v", err, p.Graph.Exact())
+	}
+}
+
 func TestCheckPlanEnds(t *testing.T) {
 	comp := lang.Must(lang.NewCompiler(lang.Config{}))
 	for src, code := range map[string]string{

@@ -202,8 +202,7 @@ insert note(RW y, 11) with rank = 1
 		}
 	}
 
-	placed := strings.LastIndex(src, "insert") // simulations leave `with rank` out
-	plan, err := noting(t, func(*lang.Task) error { return nil }, src[:placed]).Plan(t.Context(), engine.Machine{Workers: 1, PerfDir: t.TempDir()})
+	plan, err := noting(t, func(*lang.Task) error { return nil }, src).Plan(t.Context(), engine.Machine{Workers: 1, PerfDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +210,7 @@ insert note(RW y, 11) with rank = 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	for ranks, want := range map[int][]int64{1: {11}, 2: {8, 3}, 4: {3, 3, 5, 0}} {
+	for ranks, want := range map[int][]int64{1: {12}, 2: {8, 4}, 4: {3, 4, 5, 0}} {
 		m := &simulate.Machine{Name: "m", Computers: ranks, CPU: simulate.CPU{Workers: 1, NUMA: 1, Flops: 1, Bandwidth: 1}, Network: simulate.Link{Bandwidth: 1}}
 		r, err := simulate.Run(t.Context(), p, m, simulate.Options{})
 		if err != nil {

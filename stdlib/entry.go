@@ -147,7 +147,7 @@ func (e entry) build() *engine.Codelet {
 	if !slices.ContainsFunc(e.ops, func(o operand) bool { return o.member != "" }) { // codelets of std/sparse have names of dense ones
 		c.On = deviceImpls(e.name)
 	}
-	if e.flops != nil {
+	if c.Bounded = e.flops != nil; c.Bounded {
 		c.Flops = func(ops []iface.Desc, args []iface.Scalar) float64 {
 			n := e.flops(shapes{e: &e, ops: ops, args: args})
 			if ops[0].Elem.IsComplex() {

@@ -95,6 +95,7 @@ type Task struct {
 	Internal string // see engine.Event.Internal
 	Color    int
 	Priority int
+	Rank     uint64 // 1 + the rank that the program chose for it, modulo their number; 0: none
 	Operands []Operand
 	Site     int32 // a place in Graph.Sites; -1: not known
 	Vars     string

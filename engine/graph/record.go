@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
@@ -104,7 +105,7 @@ func (r *Recorder) Len() int { return len(r.g.Tasks) }
 // Plan adds a task of a plan and returns its place.
 func (r *Recorder) Plan(p *engine.PlannedTask) int {
 	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
-	t.Color, t.Priority, t.Flops = p.Color, p.Priority, p.Flops
+	t.Color, t.Priority, t.Rank, t.Flops = p.Color, p.Priority, p.Rank, p.Flops
 	t.Operations, t.Moved, t.Workers = p.Operations, p.Moved, int32(p.Size)
 	t.Seconds = r.cost(p.Seconds)
 	return len(r.g.Tasks) - 1
@@ -144,13 +145,15 @@ func (r *Recorder) task(j *engine.Job, id int64, c *engine.Codelet, internal, na
 	}
 	if s := from.Site; s != nil {
 		t.Site = r.site(s)
+		r.key = r.key[:0]
 		for k, v := range s.VarNames {
 			if k > 0 {
-				t.Vars += ", "
+				r.key = append(r.key, ", "...)
 			}
-			t.Vars += fmt.Sprintf("%s = %d", v, from.Vars[k])
+			r.key = append(append(r.key, v...), " = "...)
+			r.key = strconv.AppendInt(r.key, from.Vars[k], 10)
 		}
-		t.Vars = r.text(t.Vars)
+		t.Vars = r.keyText()
 	}
 	if from.Call != nil {
 		t.Call = r.text(from.Call.Text)
@@ -180,6 +183,19 @@ func (r *Recorder) text(s string) string {
 	}
 	r.texts[s] = s
 	return s
+}
+
+// keyText is text of key.
+func (r *Recorder) keyText() string {
+	if len(r.key) == 0 {
+		return ""
+	}
+	old, ok := r.texts[string(r.key)]
+	if !ok {
+		old = string(r.key)
+		r.texts[old] = old
+	}
+	return old
 }
 
 func (r *Recorder) site(s *engine.Site) int32 {

@@ -88,6 +88,19 @@ func (e *Entry) Median() float64 {
 	return e.quartile[1]
 }
 
+// Expectation is what a task takes in the mean, in seconds: many tasks together take their number times that, while a single one more often
+// takes the median. It is the mean of all measurements, and of the recent ones where that would be an outlier among them: there is a new habit.
+func (e *Entry) Expectation() float64 {
+	if e.few() || !e.outlier(e.Mean) {
+		return e.Mean
+	}
+	sum := 0.0
+	for _, x := range e.Recent {
+		sum += x
+	}
+	return sum / float64(len(e.Recent))
+}
+
 // Quartiles are the seconds below which a quarter and three quarters of the recent
 // measurements lie: the middle half of them.
 func (e *Entry) Quartiles() (low, high float64) {
@@ -114,14 +127,18 @@ func (e *Entry) Scattered() bool {
 // Outliers returns the number of recent measurements that lie further from the middle
 // half than one and a half times its width. They count like the others.
 func (e *Entry) Outliers() (n int) {
-	low, high := e.Quartiles()
-	width := high - low
 	for _, x := range e.Recent {
-		if x < low-1.5*width || x > high+1.5*width {
+		if e.outlier(x) {
 			n++
 		}
 	}
 	return n
+}
+
+func (e *Entry) outlier(x float64) bool {
+	low, high := e.Quartiles()
+	width := high - low
+	return x < low-1.5*width || x > high+1.5*width
 }
 
 // RelError is the standard error of the median as a share of it.

@@ -53,6 +53,32 @@ func TestFewLongMeasurements(t *testing.T) {
 	}
 }
 
+// TestExpectation: long measurements move the mean, also if they are too few to be among the recent ones; a new habit replaces it.
+func TestExpectation(t *testing.T) {
+	var e Entry
+	for k := range 2000 {
+		switch {
+		case k%100 == 50:
+			e.Add(10)
+		default:
+			e.Add(1 + 0.1*float64(k%4))
+		}
+	}
+	if got := e.Expectation(); e.Median() > 1.2 || math.Abs(got-e.Mean) > 1e-12 || math.Abs(got-1.2385) > 1e-3 {
+		t.Errorf("median %g, mean %g; want 1.15 and 1.2385", e.Median(), got)
+	}
+	for range MaxRecent {
+		e.Add(2)
+	}
+	if got := e.Expectation(); got != 2 {
+		t.Errorf("after a new habit %g, want 2", got)
+	}
+	old := Entry{Moments: e.Moments} // of a file without recent ones
+	if got := old.Expectation(); got != old.Mean {
+		t.Errorf("without recent measurements %g, want %g", got, old.Mean)
+	}
+}
+
 // TestNewHabit: predictions follow recent measurements, whatever was measured before.
 func TestNewHabit(t *testing.T) {
 	var e Entry

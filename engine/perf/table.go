@@ -26,6 +26,7 @@ const (
 // Estimate is a prediction of the time of a task.
 type Estimate struct {
 	Seconds  float64 // 0 when there is no estimate
+	Mean     float64 // of many tasks, which is more where some take much longer; of a footprint that was measured, else Seconds
 	Known    bool    // good enough to decide by
 	Source   Source
 	Samples  int64   // measurements behind it
@@ -133,7 +134,7 @@ func (t *Table) Estimate(c *Call) Estimate {
 	m := t.model
 	if !m.Kind.measured() {
 		if s := m.cost(c); s > 0 {
-			return Estimate{Seconds: s, Known: true, Source: UserFunction, RelError: math.NaN()}
+			return Estimate{Seconds: s, Mean: s, Known: true, Source: UserFunction, RelError: math.NaN()}
 		}
 		return Estimate{RelError: math.NaN()}
 	}
@@ -178,6 +179,7 @@ func (t *Table) choose(curve Fit, median Estimate, variant string, size float64,
 	if !usable(e.Seconds) {
 		return median
 	}
+	e.Mean = e.Seconds
 	inside := curve.covers(size, params)
 	if median.Known && !(inside && curve.RelError < median.RelError) {
 		return median
@@ -196,7 +198,7 @@ func (g *group) median(m *Model, fp Footprint) Estimate {
 	if c == nil || c.N == 0 || !usable(c.Median()) {
 		return Estimate{RelError: math.NaN()}
 	}
-	return Estimate{Seconds: c.Median(), Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError(), Variant: g.variant}
+	return Estimate{Seconds: c.Median(), Mean: c.Expectation(), Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError(), Variant: g.variant}
 }
 
 // stale reports whether there is half as much again as when the curve was fitted.

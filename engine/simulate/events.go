@@ -8,7 +8,8 @@ type eventKind uint8
 const (
 	kernelEnds eventKind = iota
 	copyEnds
-	scriptGoes
+	dataCleared // what: a datum
+	workerWakes // what: a worker, or -1 - a computer, one of whose workers
 )
 
 // event happens at a time. Events at the same time happen in the order in which they were made.

@@ -120,6 +120,8 @@ var fields = slices.Concat([]field{
 	floatField("cpu.flops", unitRate, "", "operations of one worker, as kernels reach them", func(p place) *float64 { return &p.m.CPU.Flops }),
 	floatField("cpu.bandwidth", unitRate, "", "bytes between the memory of a NUMA node and its workers, all together", func(p place) *float64 { return &p.m.CPU.Bandwidth }),
 	floatField("cpu.overhead", unitTime, "0", "time of the runtime for each task", func(p place) *float64 { return &p.m.CPU.Overhead }),
+	floatField("cpu.wake", unitTime, "0", "time until a worker without a task begins, once there is one for it; of workers of devices, too", func(p place) *float64 { return &p.m.CPU.Wake }),
+	floatField("cpu.clear", unitRate, "0", "bytes of new data in main memory that are cleared before its first task; 0: they are clear", func(p place) *float64 { return &p.m.CPU.Clear }),
 	bytesField("cpu.memory", "0", "memory of a NUMA node but the first, which has no bound; 0: no bound", func(p place) *int64 { return &p.m.CPU.Memory }),
 	boolField("cpu.measured", "false", "whether times from performance models of this machine's CPU workers hold where there are any", func(p place) *bool { return &p.m.CPU.Measured }),
 	floatField("cpu.speed", unitNumber, "1", "how many times faster kernels are than that", func(p place) *float64 { return &p.m.CPU.Speed }),

@@ -31,6 +31,8 @@ type CPU struct {
 	Flops     float64 // operations a second of one worker, as kernels reach them
 	Bandwidth float64 // of the memory of a NUMA node, for all of its workers together
 	Overhead  float64 // of the runtime for each task
+	Wake      float64 // until a worker that sleeps begins, once there is a task for it; of workers of devices, too
+	Clear     float64 // bytes a second of new data in main memory that are cleared before its first task; 0: they are clear
 	Memory    int64   // of a NUMA node; 0: not bounded. The first is never bounded
 	Link      Link    // between NUMA nodes
 	Measured  bool    // times from performance models of workers with the name cpu hold, as far as there are any
@@ -116,6 +118,12 @@ func (m *Machine) Check() error {
 		}
 		return nil
 	}
+	maybe := func(where string, v float64) error {
+		if v == 0 {
+			return nil
+		}
+		return rate(where, v)
+	}
 	speed := func(where string, v float64) error {
 		if v < 0 || math.IsNaN(v) || v > 1e9 {
 			return bad(where, "%v is no factor; write a positive number, 1 for what was measured", v)
@@ -132,7 +140,7 @@ func (m *Machine) Check() error {
 	checks := []error{
 		number("computers", m.Computers, 1, maxComputers),
 		number("cpu.workers", c.Workers, 1, maxWorkers), number("cpu.numa", c.NUMA, 1, maxNodes),
-		rate("cpu.flops", c.Flops), rate("cpu.bandwidth", c.Bandwidth), span("cpu.overhead", c.Overhead), size("cpu.memory", c.Memory), speed("cpu.speed", c.Speed),
+		rate("cpu.flops", c.Flops), rate("cpu.bandwidth", c.Bandwidth), span("cpu.overhead", c.Overhead), span("cpu.wake", c.Wake), maybe("cpu.clear", c.Clear), size("cpu.memory", c.Memory), speed("cpu.speed", c.Speed),
 		span("script.submit", m.Script.Submit), span("script.skip", m.Script.Skip), number("script.window", m.Script.Window, 0, 1<<30),
 	}
 	if c.NUMA > 1 {

@@ -330,7 +330,41 @@ func (s *world) admit(a int32) bool {
 	})
 	s.pin(x, 1)
 	s.bring(a, x.task, x.node)
+	if s.m.CPU.Clear > 0 && x.node%int32(s.nodes) == 0 {
+		s.clear(a)
+	}
 	return true
+}
+
+// clear makes an access in main memory wait until the memory of new data is clear.
+func (s *world) clear(a int32) {
+	x := &s.accesses[a]
+	s.wants(x.task, x.node, func(c int32, _ iface.AccessMode) {
+		d := s.p.datum[c]
+		if s.p.datums[d].home {
+			return
+		}
+		waits, known := s.clearing[d]
+		switch {
+		case known && (waits == nil || slices.Contains(waits, a)):
+			return
+		case !known:
+			s.q.push(s.now+float64(s.p.datums[d].bytes)/s.m.CPU.Clear, dataCleared, d)
+		}
+		s.clearing[d] = append(waits, a)
+		x.pending++
+	})
+}
+
+// cleared lets the accesses to new data begin.
+func (s *world) cleared(d int32) {
+	waits := s.clearing[d]
+	s.clearing[d] = nil
+	for _, a := range waits {
+		if s.accesses[a].pending--; s.accesses[a].pending == 0 {
+			s.dataHere(a)
+		}
+	}
 }
 
 // pin adds to the pins of the cells that are there.

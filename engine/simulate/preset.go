@@ -4,9 +4,7 @@ package simulate
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
-	"time"
 )
 
 // preset is a machine with a name.
@@ -34,6 +32,9 @@ var presets = []preset{
 	}},
 }
 
+// usualOverhead is what the runtime takes for a task.
+const usualOverhead = 200e-9
+
 var usualScript = Script{Submit: 200e-9, Skip: 50e-9}
 
 func h200(n int) Devices {
@@ -58,58 +59,4 @@ func Preset(name string) (*Machine, error) {
 	}
 	names, _ := Presets()
 	return nil, fmt.Errorf("there is no machine named %q; there are %s, and files that end in .yaml or .yml", name, strings.Join(names, ", "))
-}
-
-// thisMachine measures this machine for some hundredths of a second: operations of one core, and bytes of memory of all. Kernels that have performance
-// models do not depend on it.
-func thisMachine() *Machine {
-	n := runtime.NumCPU()
-	return &Machine{Name: "this", Computers: 1,
-		CPU:    CPU{Workers: n, NUMA: 1, Flops: measureFlops(), Bandwidth: measureBandwidth(n), Overhead: 200e-9, Measured: true},
-		Script: usualScript}
-}
-
-// fastest runs f a few times, each on n goroutines, and returns the least time.
-func fastest(n int, f func(k int)) float64 {
-	best := time.Duration(1 << 62)
-	for range 5 {
-		begin := time.Now()
-		done := make(chan struct{}, n)
-		for k := range n {
-			go func() {
-				f(k)
-				done <- struct{}{}
-			}()
-		}
-		for range n {
-			<-done
-		}
-		best = min(best, time.Since(begin))
-	}
-	return max(best.Seconds(), 1e-9)
-}
-
-// measureFlops returns the operations a second of a loop of independent multiplications and additions.
-func measureFlops() float64 {
-	const rounds = 1 << 20
-	sums := [4]float64{1, 2, 3, 4}
-	s := fastest(1, func(int) {
-		a, b, c, d := sums[0], sums[1], sums[2], sums[3]
-		for range rounds {
-			a, b, c, d = a*0.999999+1e-9, b*0.999999+1e-9, c*0.999999+1e-9, d*0.999999+1e-9
-		}
-		sums = [4]float64{a, b, c, d}
-	})
-	return 8 * rounds / s
-}
-
-// measureBandwidth returns the bytes a second that n goroutines copy together, read and written.
-func measureBandwidth(n int) float64 {
-	const bytes = 16 << 20
-	from, to := make([][]byte, n), make([][]byte, n)
-	for k := range n {
-		from[k], to[k] = make([]byte, bytes), make([]byte, bytes)
-	}
-	s := fastest(n, func(k int) { copy(to[k], from[k]) })
-	return 2 * bytes * float64(n) / s
 }

@@ -22,6 +22,8 @@ type Program struct {
 	computers   int
 
 	cells  []int64 // sizes
+	datums []datum
+	datum  []int32 // by cell
 	next   [][]int32
 	waits  []int32
 	kinds  []any     // by task: its codelet, for policies
@@ -29,6 +31,12 @@ type Program struct {
 	group  []int32   // by task
 	cellAt []int32   // uses[cellAt[c]:cellAt[c+1]] are the tasks that use cell c, ascending
 	uses   []int32
+}
+
+// datum is data, whole.
+type datum struct {
+	bytes int64 // of its cells
+	home  bool  // it has a value, and memory, from the start
 }
 
 // profile is what the plan says of the times of some tasks.
@@ -42,6 +50,22 @@ func NewProgram(ctx context.Context, g *graph.Graph) (*Program, error) {
 		return nil, errors.New("simulate: the graph has too many tasks")
 	}
 	p := &Program{Graph: g, cells: g.Cells(), next: g.Successors(), waits: make([]int32, len(g.Tasks)), kinds: make([]any, len(g.Tasks)), group: make([]int32, len(g.Tasks))}
+	p.datum = make([]int32, len(p.cells))
+	for i := range g.Handles {
+		h := &g.Handles[i]
+		for int(h.Datum) >= len(p.datums) {
+			p.datums = append(p.datums, datum{})
+		}
+		p.datums[h.Datum].home = p.datums[h.Datum].home || h.Home
+		for _, c := range g.CellsOf(int32(i)) {
+			p.datum[c] = h.Datum
+		}
+	}
+	for c, d := range p.datum {
+		if len(p.datums) > 0 {
+			p.datums[d].bytes += p.cells[c]
+		}
+	}
 	codelets := map[string]any{}
 	groups := map[*float64]int32{}
 	count := make([]int32, len(p.cells)+1)

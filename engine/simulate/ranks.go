@@ -23,7 +23,9 @@ func (p *Program) Distribute(ctx context.Context, computers int) (*Program, erro
 	}
 	d := newDistribution(p, computers)
 	g := *p.Graph
-	g.Tasks, g.Handles = nil, nil
+	room := len(g.Tasks) + len(g.Tasks)/2 // for messages
+	g.Tasks, g.Handles = make([]graph.Task, 0, room), nil
+	d.rank, d.sender = make([]int32, 0, room), make([]int32, 0, room)
 	d.to = &g
 	for i := range p.Graph.Tasks {
 		if i&0xfff == 0 && ctx.Err() != nil {
@@ -231,6 +233,10 @@ func (d *distribution) add(t *graph.Task) {
 				p.Write()
 			}
 		}
+		return
+	}
+	if t.Rank > 0 {
+		d.run(t, places, int32((t.Rank-1)%uint64(d.size)))
 		return
 	}
 	rank := cluster.Runs(d.weights, len(places), func(i int) (int, int, iface.AccessMode) {

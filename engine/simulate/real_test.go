@@ -22,8 +22,8 @@ import (
 
 var kernel = &engine.Codelet{Name: "k", CPU: []engine.Impl{func(*engine.TaskContext) error { return nil }}}
 
-// script registers data, declares views and submits random tasks. workers are where tasks may run; nil: anywhere.
-func script(seed uint64, rt *engine.Runtime, view func([]*datamgr.Handle), submit func(*engine.TaskSpec) error, workers []int) error {
+// script registers data, declares views and submits random tasks, some with a rank: 1 + that, 0 for none. workers are where tasks may run; nil: anywhere.
+func script(seed uint64, rt *engine.Runtime, view func([]*datamgr.Handle), submit func(s *engine.TaskSpec, on int) error, workers []int) error {
 	r := rand.New(rand.NewPCG(seed, 9))
 	var all [][]*datamgr.Handle
 	for range 2 {
@@ -50,7 +50,11 @@ func script(seed uint64, rt *engine.Runtime, view func([]*datamgr.Handle), submi
 		if x != y {
 			ops = append(ops, engine.Operand{Handle: y, Mode: []iface.AccessMode{iface.W, iface.RW, iface.R}[r.IntN(3)]})
 		}
-		if err := submit(&engine.TaskSpec{Codelet: kernel, Operands: ops, Workers: workers}); err != nil {
+		on := 0
+		if seed%2 == 1 && r.IntN(3) == 0 {
+			on = 1 + r.IntN(9)
+		}
+		if err := submit(&engine.TaskSpec{Codelet: kernel, Operands: ops, Workers: workers}, on); err != nil {
 			return err
 		}
 	}
@@ -62,7 +66,11 @@ func planned(t *testing.T, seed uint64, m engine.Machine, workers []int) *simula
 	t.Helper()
 	rec := graph.NewRecorder(nil)
 	m.PerfDir = t.TempDir()
-	rt, err := m.Planner(func(p *engine.PlannedTask) { rec.Plan(p) })
+	rank := 0
+	rt, err := m.Planner(func(p *engine.PlannedTask) {
+		p.Rank = uint64(rank)
+		rec.Plan(p)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +81,11 @@ func planned(t *testing.T, seed uint64, m engine.Machine, workers []int) *simula
 		rec.View(parts, func(k int) string { return fmt.Sprint(k) })
 		rec.Dims(parts)
 	}
-	if err := script(seed, rt, view, j.Submit, workers); err != nil {
+	submit := func(s *engine.TaskSpec, on int) error {
+		rank = on
+		return j.Submit(s)
+	}
+	if err := script(seed, rt, view, submit, workers); err != nil {
 		t.Fatal(err)
 	}
 	p, err := simulate.NewProgram(t.Context(), rec.Graph("test"))
@@ -99,7 +111,12 @@ func TestMessages(t *testing.T) {
 				}
 				defer rt.Close()
 				j := cluster.NewJob(context.Background(), rt, c, cluster.Options{})
-				if err := script(seed, rt, func([]*datamgr.Handle) {}, func(s *engine.TaskSpec) error { return j.Submit(&cluster.Task{TaskSpec: *s}) }, nil); err != nil {
+				if err := script(seed, rt, func([]*datamgr.Handle) {}, func(s *engine.TaskSpec, on int) error {
+					if on > 0 { // modulo the ranks, as in scripts
+						on = 1 + (on-1)%size
+					}
+					return j.Submit(&cluster.Task{TaskSpec: *s, On: on})
+				}, nil); err != nil {
 					t.Error(err)
 				}
 				if err := j.Wait(context.Background()); err != nil {
@@ -135,7 +152,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := rt.NewJob(t.Context(), engine.JobOptions{})
-		if err := script(seed, rt, func([]*datamgr.Handle) {}, j.Submit, []int{1}); err != nil {
+		if err := script(seed, rt, func([]*datamgr.Handle) {}, func(s *engine.TaskSpec, _ int) error { return j.Submit(s) }, []int{1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Wait(t.Context()); err != nil {

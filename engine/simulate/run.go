@@ -39,6 +39,7 @@ type worker struct {
 	task       int32 // -1: none
 	access     int32
 	idle       bool // it found nothing
+	waking     bool // it will ask for a task, see CPU.Wake
 	busy       float64
 	wait       float64 // for data
 	tasks      int64
@@ -53,6 +54,7 @@ type rank struct {
 	ahead    sched.Ahead
 	first    int32 // its first worker
 	woken    []int32
+	rousing  int       // workers that are being woken, whichever they are
 	gangs    [][]int32 // by memory of the computer: parallel tasks that wait for workers; the first collects them
 	teams    []*gangState
 }
@@ -98,6 +100,8 @@ type world struct {
 	locks map[int32]int32   // by cell: the task that has it alone
 	parks map[int32][]int32 // by cell: tasks that wait for that
 
+	clearing map[int32][]int32 // by datum whose memory is being cleared: the accesses that wait for that; nil: it is clear
+
 	accesses     []access
 	idleAccesses []int32
 	flights      []flight
@@ -105,6 +109,7 @@ type world struct {
 	active       []int32 // computers with workers that were woken
 	retry        []int32 // memories with more room than before
 	beginning    bool    // data that is here begins nothing yet
+	roused       bool    // a worker that sleeps was woken, which takes time
 
 	script struct {
 		next       int32   // the task that it submits next
@@ -161,7 +166,7 @@ func Run(ctx context.Context, p *Program, m *Machine, o Options) (*Result, error
 
 func newWorld(ctx context.Context, p *Program, m *Machine, o Options, entry sched.Entry) *world {
 	n := len(p.Graph.Tasks)
-	s := &world{p: p, m: m, opt: o, ctx: ctx, promise: entry.Priorities, redux: map[int32][]contribution{}, gangs: map[int32]*sched.Gang{}, locks: map[int32]int32{}, parks: map[int32][]int32{},
+	s := &world{p: p, m: m, opt: o, ctx: ctx, promise: entry.Priorities, redux: map[int32][]contribution{}, gangs: map[int32]*sched.Gang{}, locks: map[int32]int32{}, parks: map[int32][]int32{}, clearing: map[int32][]int32{},
 		state: make([]taskState, n), waits: slices.Clone(p.waits), items: make([]sched.Item, n), linkAt: map[[2]int32]int{}}
 	classes, of := m.classes()
 	s.classes = classes
@@ -347,6 +352,10 @@ func (s *world) run() error {
 				s.kernelEnded(e.what)
 			case copyEnds:
 				s.arrive(e.what)
+			case dataCleared:
+				s.cleared(e.what)
+			case workerWakes:
+				s.awake(e.what)
 			}
 		case s.ended == int(n):
 			return nil
@@ -422,7 +431,11 @@ func (s *world) submit() {
 	s.state[i] = submitted
 	if s.waits[i] == 0 {
 		s.freshly = append(s.freshly, i)
+		s.roused = false
 		s.give(-1)
+		if s.roused {
+			s.script.at = max(s.script.at, s.now+s.m.CPU.Wake)
+		}
 	}
 }
 
@@ -485,6 +498,10 @@ func (s *world) rankOf(i int32) int32 {
 
 // wake notes that a worker of a computer is to ask for a task; sched.Anyone: any that sleeps.
 func (s *world) wake(r, w int32) {
+	if s.m.CPU.Wake > 0 {
+		s.rouse(r, w)
+		return
+	}
 	k := &s.ranks[r]
 	if k.woken = append(k.woken, w); len(k.woken) == 1 {
 		s.active = append(s.active, r)
@@ -508,19 +525,64 @@ func (s *world) settle() {
 				w := k.woken[0]
 				k.woken = k.woken[1:]
 				again = true
-				if w >= 0 {
-					if s.workers[k.first+w].idle {
-						s.next(k.first + w)
-					}
-					continue
-				}
-				for v := k.first; v < k.first+int32(s.m.Workers()); v++ {
-					if s.workers[v].idle && s.next(v) {
-						break
-					}
+				if w < 0 {
+					s.wakeAny(s.workers[k.first].rank)
+				} else if s.workers[k.first+w].idle {
+					s.next(k.first + w)
 				}
 			}
 		}
+	}
+}
+
+// wakeAny lets an idle worker of a computer have a task.
+func (s *world) wakeAny(r int32) {
+	first := s.ranks[r].first
+	for v := first; v < first+int32(s.m.Workers()); v++ {
+		if s.workers[v].idle && s.next(v) {
+			return
+		}
+	}
+}
+
+// rouse wakes a worker of a computer, or sched.Anyone, after CPU.Wake.
+func (s *world) rouse(r, w int32) {
+	k := &s.ranks[r]
+	switch {
+	case w >= 0:
+		x := &s.workers[k.first+w]
+		if !x.idle || x.waking {
+			return
+		}
+		x.waking = true
+		s.q.push(s.now+s.m.CPU.Wake, workerWakes, k.first+w)
+	default:
+		asleep := 0
+		for v := k.first; v < k.first+int32(s.m.Workers()); v++ {
+			if s.workers[v].idle && !s.workers[v].waking {
+				asleep++
+			}
+		}
+		if asleep <= k.rousing {
+			return
+		}
+		k.rousing++
+		s.q.push(s.now+s.m.CPU.Wake, workerWakes, -1-r)
+	}
+	s.roused = true
+}
+
+// awake ends rouse: of a worker, or below 0 of any of a computer.
+func (s *world) awake(what int32) {
+	if what < 0 {
+		r := -1 - what
+		s.ranks[r].rousing--
+		s.wakeAny(r)
+		return
+	}
+	k := &s.workers[what]
+	if k.waking = false; k.task < 0 {
+		s.next(what)
 	}
 }
 
@@ -686,8 +748,14 @@ func (s *world) kernelEnded(w int32) {
 	}
 	s.store(i, k.node)
 	s.release(k.access)
+	s.roused = false
 	s.end(i, w)
 	for _, v := range members {
+		if v == w && s.roused { // it comes to that when it has woken others
+			s.workers[v].waking = true
+			s.q.push(s.now+s.m.CPU.Wake, workerWakes, v)
+			continue
+		}
 		s.next(v)
 	}
 }
@@ -702,7 +770,7 @@ func (s *world) end(i, w int32) {
 	s.unlock(t)
 	if t.Internal == "acquire" {
 		s.script.waits--
-		s.script.at = max(s.script.at, s.now)
+		s.script.at = max(s.script.at, s.now+s.m.CPU.Wake) // it sleeps meanwhile
 	}
 	for _, n := range s.p.next[i] {
 		if s.waits[n]--; s.waits[n] == 0 && s.state[n] == submitted {

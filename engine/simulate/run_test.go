@@ -155,6 +155,58 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
+// TestWake: a worker that sleeps begins late, and the one that wakes it, or the script, loses as long.
+func TestWake(t *testing.T) {
+	var b builder
+	x, y, z := b.data(1, true), b.data(1, true), b.data(1, true)
+	b.task("a", 10, op(RW, x))
+	b.task("b", 10, op(R, x), op(RW, y))
+	b.task("b", 10, op(R, x), op(RW, z))
+	p := b.program(t)
+	for _, c := range []struct {
+		workers    int
+		wake, want float64
+	}{
+		{1, 0, 30}, {1, 3, 3 + 30}, // the script wakes the worker, which goes on by itself
+		{2, 0, 20}, {2, 3, 3 + 10 + 3 + 10},
+	} {
+		for _, policy := range []string{"eager", "prio", "lws", "dmda"} {
+			m := plain(c.workers, 0, 0, 0)
+			m.CPU.Wake = c.wake
+			r := simulated(t, p, m, simulate.Options{Policy: policy})
+			if r.Seconds != c.want {
+				t.Errorf("%s, %d workers that wake up in %v s: %v s, want %v", policy, c.workers, c.wake, r.Seconds, c.want)
+			}
+			if r.Rescues > 0 {
+				t.Errorf("%s, %d workers that wake up in %v s: nothing happened %d times", policy, c.workers, c.wake, r.Rescues)
+			}
+		}
+	}
+}
+
+// TestClear: the first tasks of new data wait until all of its memory is clear, once; those of data with a value do not.
+func TestClear(t *testing.T) {
+	var b builder
+	first, second := b.data(10, false), b.data(30, false) // halves of one datum
+	known := b.data(1000, true)
+	half, whole := &b.g.Handles[second], &b.g.Handles[known]
+	half.Datum, half.Lo, half.Hi, whole.Datum = 0, []int{10}, []int{40}, 1
+	b.task("a", 5, op(W, first))
+	b.task("a", 5, op(W, second))
+	b.task("b", 1, op(R, first), op(RW, second))
+	b.task("c", 46, op(RW, known))
+	p, m := b.program(t), plain(3, 0, 0, 0)
+	m.CPU.Clear = 1
+	if r := simulated(t, p, m, simulate.Options{Policy: "eager"}); r.Seconds != 40+5+1 {
+		t.Errorf("%v s, want 46", r.Seconds)
+	}
+	m.CPU.Clear = -1
+	var wrong *simulate.MachineError
+	if _, err := simulate.Run(t.Context(), p, m, simulate.Options{}); !errors.As(err, &wrong) || wrong.Where != "cpu.clear" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Two devices copy at the same time, unless their links share a bus.
 func TestBus(t *testing.T) {
 	var b builder
@@ -292,6 +344,7 @@ func TestInvariants(t *testing.T) {
 			m.Devices[0].Peer = simulate.Link{Bandwidth: 3}
 		}
 		m.Script.Submit = []float64{0, 0.5}[seed/2%2]
+		m.CPU.Wake, m.CPU.Clear = []float64{0, 0, 0.25}[seed/4%3], []float64{0, 8}[seed/12%2]
 		for _, policy := range sched.Names() {
 			what := fmt.Sprintf("seed %d, %s", seed, policy)
 			r := simulated(t, p, m, simulate.Options{Policy: policy, Trace: true})

@@ -463,5 +463,9 @@ func (m *Machine) value(v any, at position) any {
 	if err := acc.Release(); err != nil {
 		m.raiseEngine(err, at, h)
 	}
-	return m.elemValue(b.Elem, e, at)
+	out := m.elemValue(b.Elem, e, at)
+	if m.cfg.Values != nil {
+		m.cfg.Values.read = append(m.cfg.Values.read, readAt(at, out))
+	}
+	return out
 }

@@ -74,7 +74,7 @@ func (p *Program) kernelLocked(o *types.Object, targs map[byte]iface.Elem) (*eng
 		return nil, err
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
-		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version, Work: code.Work, Variants: &engine.Variants{Names: kernel.Variants, Next: code.Next()}}
+		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version, Work: code.Work, Bounded: true, Variants: &engine.Variants{Names: kernel.Variants, Next: code.Next()}}
 	k.On = map[string][]engine.Impl{}
 	d, err := kernel.OpenCL(code)
 	if err == nil {

@@ -807,6 +807,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		if m.ranks != nil {
 			st.on = 1 + int(r%int64(m.ranks.Size()))
 		}
+		if m.plan != nil {
+			m.plan.on = 1 + uint64(r)
+		}
 	}
 	if o.flops != nil {
 		spec.Flops = o.flops(f)

@@ -49,6 +49,23 @@ type Config struct {
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
 	// OnEvent is called with the events of the run; it may be nil.
 	OnEvent func(Event)
+	// Values gets what value() returns in a run, and says so in a plan; nil: plans know no values.
+	Values *Values
+}
+
+// Values are what calls of value() have returned in a run, in their order.
+type Values struct{ read []valueRead }
+
+// valueRead is one call of value(): its place in the script, and the result.
+type valueRead struct {
+	file  string
+	at    int // offset
+	value any
+}
+
+func readAt(at position, v any) valueRead {
+	s := at.span()
+	return valueRead{s.File, int(at.at.Lo), v}
 }
 
 // NamedValue is a param from the host.

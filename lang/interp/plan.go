@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -48,6 +49,8 @@ type planning struct {
 	kept   int                  // tasks of another path that are kept meanwhile
 	limit  int64                // of the memory of the script
 	left   int64                // of limit, when the path had ended
+	values int                  // of Config.Values, those that were used
+	on     uint64               // 1 + the rank of the task that is submitted now; 0: none
 	calls  repeats              // in a check
 
 	session *forked // nil: of a script
@@ -72,6 +75,9 @@ var errPlanEnds = errors.New("the plan ends here")
 func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
 	pl.rec = graph.NewRecorder(nil)
 	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
+		if t.Internal == "" {
+			t.Rank, pl.on = pl.on, 0
+		}
 		switch s := pl.session; {
 		case s != nil && s.quiet || pl.check:
 			return
@@ -403,16 +409,35 @@ func (m *Machine) plannedValue(h *Handle, at position) any {
 	if known {
 		return m.elemValue(b.Elem, e, at)
 	}
-	m.unknown = true
+	stands := any(int64(1))
 	switch _, elem := h.h.Type(); {
 	case elem.IsFloat():
-		return 1.0
+		stands = 1.0
 	case elem.IsComplex():
-		return complex(1, 0)
+		stands = complex(1, 0)
 	case elem == iface.B8:
-		return true
+		stands = true
 	}
-	return int64(1)
+	if v, ok := m.plan.next(m.cfg.Values, at); ok && reflect.TypeOf(v) == reflect.TypeOf(stands) {
+		return v
+	}
+	m.unknown = true
+	return stands
+}
+
+// next returns what value() at a place has returned in the run whose values are known. Once the plan asks elsewhere, as the run has gone
+// another way, none are known.
+func (pl *planning) next(known *Values, at position) (any, bool) {
+	if known == nil || pl.values >= len(known.read) {
+		return nil, false
+	}
+	x := known.read[pl.values]
+	if here := readAt(at, nil); x.file != here.file || x.at != here.at {
+		pl.values = len(known.read)
+		return nil, false
+	}
+	pl.values++
+	return x.value, true
 }
 
 // stand is what an unknown result of type t is taken to be.

@@ -34,6 +34,7 @@ type planFlags struct {
 	deviceFlags
 
 	target *simulate.Machine // of a simulation; nil: the machine of the flags
+	values *lang.Values      // that a run has read; nil: none are known
 }
 
 func (o *planFlags) register(c *cobra.Command) {
@@ -108,7 +109,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err != nil {
 		return err
 	}
-	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
+	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err), lang.ReadValues(o.values), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
 	if closeErr := devices.close(); err == nil {
 		err = closeErr
 	}

@@ -7,14 +7,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/engine/simulate"
 	"github.com/starpush/starpush/engine/trace"
@@ -439,107 +437,4 @@ func jsonSimulation(p *lang.Plan, r *simulate.Result) any {
 		j.Buses = append(j.Buses, jsonBusProfile{From: r.Nodes[l.From].Name, To: r.Nodes[l.To].Name, Copies: l.Copies, Bytes: l.Bytes})
 	}
 	return j
-}
-
-// validations is how many runs are measured for --validate.
-const validations = 5
-
-// validateFile runs a script a few times, with new performance models unless a folder is given, and shows what a simulation predicts.
-func (a *app) validateFile(ctx context.Context, o *simFlags, name, policy string) error {
-	if name == "-" {
-		return usagef("--validate runs the script several times, and standard input can be read once; give it a file")
-	}
-	if err := a.checkPerfDir(o.perfDir, 1); err != nil {
-		return err
-	}
-	if o.perfDir == "" {
-		dir, err := os.MkdirTemp("", "starpush-models")
-		if err != nil {
-			return &exitError{code: exitFailed, err: fmt.Errorf("no folder for performance models: %w; name one with --perf-dir", err)}
-		}
-		defer os.RemoveAll(dir)
-		o.perfDir = dir
-	}
-	measured, err := a.measureRuns(ctx, o, name, policy)
-	if err != nil {
-		return err
-	}
-	return a.planFile(ctx, &o.planFlags, name, func(ctx context.Context, p *lang.Plan) error {
-		prog, err := simulate.NewProgram(ctx, p.Graph)
-		var r *simulate.Result
-		if err == nil {
-			r, err = simulate.Run(ctx, prog, o.target, simulate.Options{Policy: policy})
-		}
-		if err != nil {
-			return &exitError{code: exitFailed, err: err}
-		}
-		slices.Sort(measured)
-		median := measured[len(measured)/2]
-		off := 100 * (r.Seconds/max(median, 1e-12) - 1)
-		if a.json != nil {
-			a.json.line(jsonValidation{"validation", r.Tasks, r.Seconds, median, measured, off, p.Graph.Exact()})
-			return nil
-		}
-		var b strings.Builder
-		simNotes(&b, p, r)
-		fmt.Fprintf(&b, "predicted %s, measured %s (median of %d runs, %s to %s): %+.1f %%\n", seconds(r.Seconds), seconds(median), len(measured), seconds(measured[0]), seconds(measured[len(measured)-1]), off)
-		io.WriteString(a.con.out, b.String())
-		return nil
-	}, false, false)
-}
-
-// jsonValidation is the line of --validate.
-type jsonValidation struct {
-	T         string    `json:"t"`
-	Tasks     int       `json:"tasks"`
-	Predicted float64   `json:"predicted_seconds"`
-	Measured  float64   `json:"measured_seconds"`
-	Runs      []float64 `json:"runs_seconds"`
-	Off       float64   `json:"off_percent"`
-	Exact     bool      `json:"exact"`
-}
-
-// measureRuns runs a script, and returns the seconds from the first submission to the end of the last task of each run but the first,
-// which compiles kernels and touches memory for the first time.
-func (a *app) measureRuns(ctx context.Context, o *simFlags, name, policy string) (all []float64, err error) {
-	within, cancel := reading(ctx, o.timeout)
-	defer cancel()
-	shown, src, err := a.readScript(within, name)
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
-	defer stop()
-	quiet := o.warningFlags
-	prog, opts, err := a.compiled(ctx, shown, src, &quiet, o.params, o.data, false)
-	if err != nil {
-		return nil, err
-	}
-	for k := range 1 + validations {
-		var rec trace.Recorder
-		rt, err := engine.New(engine.Options{Workers: o.target.CPU.Workers, Policy: policy, Calibrate: 1, PerfDir: o.perfDir, Profile: true, Listener: &rec})
-		if err != nil {
-			return nil, usagef("%v", err)
-		}
-		inst, err := prog.Run(ctx, rt, append(slices.Clone(opts), lang.Stdout(io.Discard), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
-		if err == nil {
-			err = inst.Close()
-		}
-		run := rec.Run(name)
-		if closeErr := rt.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
-			a.sayRunError(ctx, err)
-			return nil, status(codeOf(ctx, err, true))
-		}
-		begin, end := math.Inf(1), 0.0
-		for i := range run.Tasks {
-			begin, end = min(begin, run.Tasks[i].Submitted), max(end, run.Tasks[i].Ended)
-		}
-		if k > 0 {
-			all = append(all, max(0, end-begin))
-		}
-	}
-	return all, nil
 }
