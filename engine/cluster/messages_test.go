@@ -408,7 +408,7 @@ func (w *watched) Recv(from, tag int, into []byte, done func(int, error)) {
 	w.Comm.Recv(from, tag, into, done)
 }
 
-// TestReceiveIntoValue expects that a message is written over the last value, whose memory nobody clears first, and that the program
+// TestReceiveIntoValue expects that a message is written over the last value, without clearing its memory first, and that the program
 // itself finds zeros in what it acquires to write.
 func TestReceiveIntoValue(t *testing.T) {
 	ends := Local(2)
