@@ -49,7 +49,7 @@ type progress struct {
 	users atomic.Int64 // requests of users that have not ended
 
 	pthreadSelf  uintptr        // the function of C that identifies a thread
-	driverThread atomic.Uintptr // the thread of the driving goroutine, 0 once that has ended
+	driverThread atomic.Uintptr // the thread of the driving goroutine while that keeps one, as it does when it calls functions of users, else 0
 }
 
 // command is an operation to start, or a function to call with the turn.
@@ -154,7 +154,7 @@ func (w *World) run(ctx context.Context, fn func() error) error {
 }
 
 // inDriver reports whether the caller is a function that the driving goroutine has called. That
-// goroutine is locked to its thread, so that no other runs there.
+// goroutine is locked to its thread meanwhile, so that no other runs there.
 func (w *World) inDriver() bool {
 	driver := w.driverThread.Load()
 	return driver != 0 && call(w.pthreadSelf) == driver
@@ -334,6 +334,15 @@ func (w *World) completion(r *Request, s unsafe.Pointer, inStatus bool) completi
 
 // deliver reports what has ended, without the turn.
 func (w *World) deliver(list []completion) {
+	if len(list) == 0 {
+		return
+	}
+	if w.thread >= Serialized {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		w.driverThread.Store(call(w.pthreadSelf))
+		defer w.driverThread.Store(0)
+	}
 	for i, c := range list {
 		switch {
 		case c.r != nil:

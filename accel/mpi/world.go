@@ -135,7 +135,8 @@ func Init(ctx context.Context, o Options) (*World, error) {
 	return w, nil
 }
 
-// driveThread is the goroutine that drives MPI: its thread initialises, polls and finalises.
+// driveThread keeps the thread that initialises and finalises MPI. It polls, too, if other threads must not: a goroutine that keeps its thread
+// gives way to others by a switch of threads, which takes longer than a message.
 func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 	runtime.LockOSThread()
 	defer close(w.stopped)
@@ -145,7 +146,18 @@ func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 		return
 	}
 	ready <- nil
-	w.drive()
+	if w.thread < Serialized {
+		w.drive()
+	} else {
+		w.driverThread.Store(0)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.drive()
+		}()
+		<-ended
+		w.driverThread.Store(call(w.pthreadSelf))
+	}
 	err := w.Err()
 	if err == nil {
 		err = ErrClosed
