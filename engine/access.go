@@ -279,7 +279,7 @@ func (h *releaser) grant(t *task) {
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		if isObjectHandle(a.h) {
 			managed(a.h).Clear(&a.buf)
-		} else {
+		} else if !a.opt.Overwrites {
 			zero(&a.buf)
 		}
 	}

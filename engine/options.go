@@ -194,6 +194,9 @@ type AcquireOptions struct {
 	// Relay is for a caller that passes the value on, or the *FailedDataError instead: that failure does not count as
 	// handed out, see Job.Failures.
 	Relay bool
+	// Overwrites, for mode W in main memory, is for a caller that writes every element or calls Access.Fail: the
+	// elements do not start as zeros, but as anything.
+	Overwrites bool
 }
 
 // workersToBe is how many workers the options ask for.

@@ -389,3 +389,87 @@ func (c *call) String() string {
 	}
 	return s
 }
+
+// watched notes the first byte of the memory for each message with data, as it is when the receive starts.
+type watched struct {
+	Comm
+	mu struct {
+		sync.Mutex
+		found []byte
+	}
+}
+
+func (w *watched) Recv(from, tag int, into []byte, done func(int, error)) {
+	if tag < farewellTag {
+		w.mu.Lock()
+		w.mu.found = append(w.mu.found, into[0])
+		w.mu.Unlock()
+	}
+	w.Comm.Recv(from, tag, into, done)
+}
+
+// TestReceiveIntoValue expects that a message is written over the last value, without clearing its memory first, and that the program
+// itself finds zeros in what it acquires to write.
+func TestReceiveIntoValue(t *testing.T) {
+	ends := Local(2)
+	receiver := &watched{Comm: ends[1]}
+	ends[1] = receiver
+	set := func(v byte) engine.Impl {
+		return func(c *engine.TaskContext) error {
+			for i := range iface.Slice[uint8](c.Buffer(0)) {
+				iface.Slice[uint8](c.Buffer(0))[i] = v
+			}
+			return nil
+		}
+	}
+	var wg sync.WaitGroup
+	for r := range ends {
+		wg.Go(func() {
+			rt, err := engine.New(engine.Options{Workers: 1})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer rt.Close()
+			j := NewJob(context.Background(), rt, ends[r], Options{})
+			defer j.Close()
+			fail := func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.U8, Dims: []int{100}}, func(b *iface.Buffer) error {
+				iface.Slice[uint8](b)[0] = 3
+				return nil
+			})
+			fail(err)
+			for _, v := range []byte{5, 7} {
+				w := &engine.Codelet{Name: "set", Modes: []iface.AccessMode{iface.W}, CPU: []engine.Impl{set(v)}}
+				fail(j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: w, Operands: []engine.Operand{{Handle: h, Mode: iface.W}}}, On: 1}))
+				a, err := j.Acquire(context.Background(), h, iface.R, engine.AcquireOptions{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got := iface.Slice[uint8](a.Buffer()); got[0] != v || got[99] != v {
+					t.Errorf("rank %d reads %d and %d, want %d", r, got[0], got[99], v)
+				}
+				fail(a.Release())
+			}
+			a, err := j.Acquire(context.Background(), h, iface.W, engine.AcquireOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := iface.Slice[uint8](a.Buffer())[0]; got != 0 {
+				t.Errorf("rank %d acquires %d to write, want 0", r, got)
+			}
+			fail(a.Release())
+			fail(j.Wait(context.Background()))
+		})
+	}
+	wg.Wait()
+	if want := []byte{3, 5}; !slices.Equal(receiver.mu.found, want) {
+		t.Errorf("messages arrive in memory with %d, want %d", receiver.mu.found, want)
+	}
+}

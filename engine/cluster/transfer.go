@@ -72,7 +72,7 @@ func (j *Job) sendNow(data []byte, to, tag int) {
 func (j *Job) receive(h *datamgr.Handle, from int) error {
 	tag := nextTag(&j.gotFrom[from])
 	j.transfers.Add(1)
-	err := j.job.AcquireFunc(h, iface.W, func(a *engine.Access, err error) {
+	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
 		var data []byte
 		whole := false
