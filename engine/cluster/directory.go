@@ -144,8 +144,8 @@ func (d *Data) Pieces() int { return len(d.pieces) }
 
 // Place is elements of data that tasks use: a handle.
 //
-// What a submission looks at comes first and fills a line of the cache, at whose begin a place lies: the piece of its elements is in
-// it, too, unless they were cut. Spread over three lines, a task that another rank runs cost 5 ns more.
+// A place begins at a line of the cache, and a submission looks at nothing else of it: the piece of its elements is in that line,
+// too, unless they were cut. Spread over three lines, a task that another rank runs cost 5 ns more.
 type Place struct {
 	Handle *datamgr.Handle // of the elements; the directory does not look at it
 
