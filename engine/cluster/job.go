@@ -358,6 +358,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	if errors.As(err, &stuck) { // the others, which wait for this rank, hear that it does not go on
 		j.job.Cancel(err)
 	}
+	if lost := j.Err(); err != nil && lost != nil {
+		err = lost // the reason, or as good as one
+	}
 	return a, err
 }
 
