@@ -1,5 +1,10 @@
 package simulate
 
+import (
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
 // Copies that are under way.
 
 // flight is a copy of cells, or of contributions, from one memory to another.
@@ -150,4 +155,78 @@ func (s *world) count(x *flight) {
 	if s.opt.Trace {
 		s.traceCopy(x)
 	}
+}
+
+// Parallel tasks.
+
+// queued gives a worker the parallel task that waited for another one to have its workers, if there is one.
+func (s *world) queued(w int32) bool {
+	k := &s.workers[w]
+	q := &s.ranks[k.rank].gangs[int(k.node)%s.nodes]
+	if len(*q) == 0 || s.ranks[k.rank].teams[int(k.node)%s.nodes] != nil {
+		return false
+	}
+	i := (*q)[0]
+	if !s.items[i].Allows(int(w - s.ranks[k.rank].first)) {
+		return false
+	}
+	*q = (*q)[1:]
+	k.idle = false
+	if !s.lead(w, i) {
+		s.begin(w, i)
+	}
+	return true
+}
+
+// Data that is fetched ahead.
+
+// lookAhead fetches the data of what a worker will get next, while its kernel runs in a bounded memory of a device.
+func (s *world) lookAhead(w int32) {
+	k := &s.workers[w]
+	r := &s.ranks[k.rank]
+	if r.ahead == nil || int(k.node)%s.nodes == 0 {
+		return
+	}
+	var tasks [64]int32
+	n := 0
+	r.ahead.Ahead(int(w-r.first), min(s.opt.Ahead, len(tasks)), func(it *sched.Item) {
+		tasks[n] = int32(it.Order)
+		n++
+	})
+	for _, i := range tasks[:n] {
+		s.prefetch(i, k.node, true)
+	}
+}
+
+// given fetches the data of a task that the policy gave to a busy worker behind others, if there is room.
+func (s *world) given(w, i int32) {
+	if k := &s.workers[w]; s.opt.Ahead >= 0 && k.task >= 0 && int(k.node)%s.nodes != 0 {
+		s.prefetch(i, k.node, false)
+	}
+}
+
+// prefetch fetches what a task reads. With evict it makes room, at the cost of what is needed later than the task.
+func (s *world) prefetch(i, node int32, evict bool) {
+	m := &s.mems[node]
+	if m.capacity > 0 {
+		need := s.lacks(i, node)
+		if m.used+need > m.capacity {
+			if !evict || len(m.waiting) > 0 {
+				return
+			}
+			s.evict(node, need, i)
+			if m.used+need > m.capacity { // as soon as what leaves is saved, the next look finds room
+				return
+			}
+		}
+	}
+	s.wants(i, node, func(c int32, mode iface.AccessMode) {
+		if mode.Reads() {
+			s.home(c, node/int32(s.nodes))
+			if s.on(c, node) == nil {
+				s.room(c, node)
+			}
+		}
+	})
+	s.bring(-1, i, node)
 }
