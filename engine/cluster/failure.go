@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -169,9 +170,19 @@ func (j *Job) neighbours(fn func(rank int)) {
 	}
 }
 
-// listen waits for what the neighbours send last, once each: a failure, or nothing.
+// listen waits for what the neighbours send last, once each: a failure, or nothing; and for their arrival at the meeting.
 func (j *Job) listen() {
 	j.neighbours(func(from int) {
+		there := make([]byte, len(arrival))
+		j.comm.Recv(from, arrivalTag, there, func(n int, err error) {
+			switch {
+			case err != nil || n == 0:
+			case from < j.rank:
+				j.allArrived()
+			default:
+				j.arrived()
+			}
+		})
 		b := make([]byte, maxFailure)
 		j.comm.Recv(from, farewellTag, b, func(n int, err error) {
 			switch {
@@ -191,6 +202,95 @@ func (j *Job) farewell(b []byte) {
 		return
 	}
 	j.neighbours(func(to int) { j.comm.Send(to, farewellTag, b, func(error) {}) })
+}
+
+// meeting is where the ranks of a program that has failed wait for each other: an arrival goes up the tree of neighbours once a rank and all below it are
+// there, and comes back from rank 0. Each rank sends one message to each neighbour, an empty one when it ends without.
+type meeting struct {
+	mu struct {
+		sync.Mutex
+		here     int  // of this rank and those beside it below
+		up, down bool // the messages were sent
+	}
+	all chan struct{} // closed once all ranks are there
+}
+
+var arrival = []byte{1}
+
+// Meet waits until all ranks have called it, which returns nil, or until ctx or the job has ended. A program that has failed in the same way on all
+// ranks calls it, once, before Fail, so that all have come as far, with the values that this needs, before the first one gives up.
+func (j *Job) Meet(ctx context.Context) error {
+	if err := j.Err(); err != nil {
+		return err
+	}
+	j.arrived()
+	select {
+	case <-j.meeting.all:
+		return nil
+	case <-j.ctx.Done():
+		return context.Cause(j.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// arrived notes that this rank is there, or all of a rank beside it and those below.
+func (j *Job) arrived() {
+	m := &j.meeting
+	m.mu.Lock()
+	m.mu.here++
+	all := m.mu.here == 1+j.below()
+	m.mu.Unlock()
+	switch {
+	case !all:
+	case j.rank == 0:
+		j.allArrived()
+	default:
+		j.sendUp(arrival)
+	}
+}
+
+// below returns how many ranks are beside this one below.
+func (j *Job) below() (n int) {
+	j.neighbours(func(r int) {
+		if r > j.rank {
+			n++
+		}
+	})
+	return n
+}
+
+func (j *Job) allArrived() {
+	close(j.meeting.all)
+	j.sendDown(arrival)
+}
+
+// sendUp sends the arrival to the rank above, unless that was done.
+func (j *Job) sendUp(b []byte) {
+	m := &j.meeting
+	m.mu.Lock()
+	sent := m.mu.up
+	m.mu.up = true
+	m.mu.Unlock()
+	j.neighbours(func(to int) {
+		if to < j.rank && !sent {
+			j.comm.Send(to, arrivalTag, b, func(error) {})
+		}
+	})
+}
+
+// sendDown is sendUp to the ranks below.
+func (j *Job) sendDown(b []byte) {
+	m := &j.meeting
+	m.mu.Lock()
+	sent := m.mu.down
+	m.mu.down = true
+	m.mu.Unlock()
+	j.neighbours(func(to int) {
+		if to > j.rank && !sent {
+			j.comm.Send(to, arrivalTag, b, func(error) {})
+		}
+	})
 }
 
 // Lost returns the failure that left elements of h without a valid value, where this rank has that value, or nil if there is none. It does not

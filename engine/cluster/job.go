@@ -45,6 +45,7 @@ type Job struct {
 
 	describe  func(error) []byte
 	failures  sentFailures
+	meeting   meeting
 	transfers sync.WaitGroup
 	lost      atomic.Pointer[lostError]
 	refused   error       // what refused a task
@@ -112,6 +113,7 @@ func NewJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options) *Job 
 	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
 		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
 		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe}
+	j.meeting.all = make(chan struct{})
 	j.listen()
 	return j
 }
@@ -278,16 +280,17 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 }
 
 // nextTag returns the tag of the next message to or from a rank, which was the count of those before: both ranks count the same. The last tags
-// are for agreements and farewells.
+// are for agreements, farewells and arrivals.
 func nextTag(count *int) int {
 	tag := *count
-	*count = (tag + 1) % farewellTag
+	*count = (tag + 1) % arrivalTag
 	return tag
 }
 
 const (
 	agreementTag = MaxTag
 	farewellTag  = MaxTag - 1
+	arrivalTag   = MaxTag - 2
 )
 
 // partFor returns a handle of the elements of a box: h, if it is that box, or a part of the whole.
@@ -474,6 +477,8 @@ func (j *Job) Close() error {
 		j.farewell(j.pack(j.refused))
 	}
 	j.farewell(nil)
+	j.sendUp(nil)
+	j.sendDown(nil)
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err
 }

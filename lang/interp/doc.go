@@ -15,7 +15,7 @@
 // entry point becomes a diagnostic as well: nothing leaves the package.
 //
 // Each construct has its compiler, its code and its run-time errors in one file: data.go
-// (register, invalidate, unregister, evict, prefetch, hint), view.go (partition), insert.go and insert_options.go,
+// (register, invalidate, unregister, evict, prefetch, hint), view.go (partition), insert.go,
 // acquire.go, wait.go, index.go, call.go. Errors that the engine returns become diagnostics
 // in errors.go.
 package interp

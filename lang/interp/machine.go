@@ -11,12 +11,14 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -330,6 +332,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	returned := false
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
+			m.meetFailed(run, err)
 			m.unwatch()
 			if m.ranks != nil {
 				m.ranks.Fail(err)
@@ -399,6 +402,21 @@ func (m *Machine) enterUntil(ctx context.Context, fn func()) (dropped bool, err 
 		}
 	})
 	return stop() != nil, err
+}
+
+// meetTime is how long a rank whose script has failed waits for the others.
+const meetTime = 3 * time.Second
+
+// meetFailed waits for the other ranks. A script that fails does so on all of them: one that is ahead must not give up, and end
+// the others, before they have printed what comes before. That it waits for itself is noticed by one rank alone.
+func (m *Machine) meetFailed(ctx context.Context, err error) {
+	var d *diag.Diagnostic
+	if m.ranks == nil || !errors.As(err, &d) || d.Code == "R0104" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, meetTime)
+	defer cancel()
+	_ = m.ranks.Meet(ctx) // a rank that does not come has another fault
 }
 
 // unwatch ends the watch over the context that was given to Start.

@@ -62,6 +62,10 @@ func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluste
 			return fmt.Sprintf("no error, want %v in line %d", want.Err.Codes, want.Err.Line)
 		case errors.As(err, &d) && !slices.Contains(want.Err.Codes, d.Code):
 			return fmt.Sprintf("error %v, want %v in line %d", err, want.Err.Codes, want.Err.Line)
+		case errors.As(err, &d) && strings.HasPrefix(d.Code, "E"): // a fault of the script, the same on all ranks
+			if bad := differ(want.Output, out.String()); bad != "" {
+				return fmt.Sprintf("before error %s: %s", d.Code, bad)
+			}
 		}
 		return ""
 	}
