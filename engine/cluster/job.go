@@ -324,7 +324,8 @@ func (j *Job) combine(p *Place, redux bool) error {
 }
 
 // Acquire gives all ranks the value of h, or with W the memory for a new one, as engine.Job.AcquireWith does: they all call it, and
-// with W and RW all have to write the same.
+// with W and RW all have to write the same. An *engine.StuckError may come on one rank alone: the others, which wait for it, get an error
+// once that rank calls Fail.
 func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
@@ -357,10 +358,6 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		p.Write(Everywhere(j.Size())...)
 	}
 	a, err := j.job.AcquireWith(ctx, h, mode, o)
-	var stuck *engine.StuckError
-	if errors.As(err, &stuck) { // the others, which wait for this rank, hear that it does not go on
-		j.job.Cancel(err)
-	}
 	if lost := j.Err(); err != nil && lost != nil {
 		err = lost // the reason, or as good as one
 	}
