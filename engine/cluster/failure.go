@@ -246,7 +246,7 @@ func (j *Job) arrived() {
 	case j.rank == 0:
 		j.allArrived()
 	default:
-		j.sendUp(arrival)
+		j.sendArrival(true, arrival)
 	}
 }
 
@@ -262,32 +262,25 @@ func (j *Job) below() (n int) {
 
 func (j *Job) allArrived() {
 	close(j.meeting.all)
-	j.sendDown(arrival)
+	j.sendArrival(false, arrival)
 }
 
-// sendUp sends the arrival to the rank above, unless that was done.
-func (j *Job) sendUp(b []byte) {
+// sendArrival sends b to the rank above, or to those below, unless that was done.
+func (j *Job) sendArrival(up bool, b []byte) {
 	m := &j.meeting
 	m.mu.Lock()
-	sent := m.mu.up
-	m.mu.up = true
+	done := &m.mu.down
+	if up {
+		done = &m.mu.up
+	}
+	sent := *done
+	*done = true
 	m.mu.Unlock()
+	if sent {
+		return
+	}
 	j.neighbours(func(to int) {
-		if to < j.rank && !sent {
-			j.comm.Send(to, arrivalTag, b, func(error) {})
-		}
-	})
-}
-
-// sendDown is sendUp to the ranks below.
-func (j *Job) sendDown(b []byte) {
-	m := &j.meeting
-	m.mu.Lock()
-	sent := m.mu.down
-	m.mu.down = true
-	m.mu.Unlock()
-	j.neighbours(func(to int) {
-		if to > j.rank && !sent {
+		if to < j.rank == up {
 			j.comm.Send(to, arrivalTag, b, func(error) {})
 		}
 	})

@@ -474,8 +474,8 @@ func (j *Job) Close() error {
 		j.farewell(j.pack(j.refused))
 	}
 	j.farewell(nil)
-	j.sendUp(nil)
-	j.sendDown(nil)
+	j.sendArrival(true, nil)
+	j.sendArrival(false, nil)
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err
 }
