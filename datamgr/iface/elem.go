@@ -200,7 +200,8 @@ func MulC64(a, b complex64) complex64 {
 }
 
 // DivC128 returns a/b by the algorithm of Smith, which divides by the larger part of b first, so
-// that intermediate values rarely overflow. The parts of a quotient by 0 are NaN.
+// that intermediate values rarely overflow. The parts of a quotient by 0 are NaN. Zeros have the signs
+// that follow from multiplying both numbers by -i where the imaginary part of b is larger.
 func DivC128(a, b complex128) complex128 {
 	x, y, p, q := real(a), imag(a), real(b), imag(b)
 	swap := math.Abs(q) > math.Abs(p)
@@ -211,7 +212,7 @@ func DivC128(a, b complex128) complex128 {
 	den := p + float64(q*r)
 	im := y - float64(x*r)
 	if swap {
-		im = -im
+		im = float64(x*r) - y // not -im, which differs in the sign of a zero
 	}
 	return complex((x+float64(y*r))/den, im/den)
 }
@@ -227,7 +228,7 @@ func DivC64(a, b complex64) complex64 {
 	den := p + float32(q*r)
 	im := y - float32(x*r)
 	if swap {
-		im = -im
+		im = float32(x*r) - y // not -im, which differs in the sign of a zero
 	}
 	return complex((x+float32(y*r))/den, im/den)
 }

@@ -352,8 +352,9 @@ func (f formula) quotient(x, y *ir.Expr) *ir.Expr {
 	q = f.once(q)
 	r := f.once(f.div(q, p))
 	den := f.once(f.add(p, f.mul(q, r)))
-	im := f.once(f.sub(w, f.mul(v, r)))
-	return f.pair(f.div(f.add(v, f.mul(w, r)), den), f.div(f.choose(swap, f.neg(im), im), den))
+	vr := f.once(f.mul(v, r))
+	im := f.choose(swap, f.sub(vr, w), f.sub(w, vr)) // no negation, which differs in the sign of a zero
+	return f.pair(f.div(f.add(v, f.mul(w, r)), den), f.div(im, den))
 }
 
 // maxPower bounds the exponents in bodies, whose products are written out.
