@@ -3,6 +3,7 @@ package lang_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -154,5 +155,51 @@ insert turn(RW p)
 	}
 	if got := fmt.Sprint(on, ps.ID); err != nil || got != "[1 0 0 9] [4 3 3 4]" {
 		t.Errorf("%v %v, want [1 0 0 9] [4 3 3 4]", got, err)
+	}
+}
+
+// TestStructsDefaultViews: structs and each field have default views of their own; neither ends the other.
+func TestStructsDefaultViews(t *testing.T) {
+	const start = `
+struct P { x: i32; y: i32 }
+codelet inc(v: RW vector[i32]) { each i in v { v[i] += 1 } }
+func end(v: vector[i32]) { unpartition v }
+func again(v: vector[i32]) { partition v by blocks(4) }
+func drop(v: vector[i32]) { unregister v }
+register p = vector[P](4, fill = 0, layout = soa)
+partition p by blocks(2)
+`
+	for _, tt := range []struct{ script, prints, code string }{
+		{"partition p.x by blocks(4)\ninsert inc(RW p.x[3])\ninsert inc(RW p[1].x)\nprint(p.x)", "vector[i32] 4: 0 0 1 2\n", ""},
+		{"partition p.x by blocks(4)\nunpartition p.x\ninsert inc(RW p[1].x)\nprint(p.x)", "vector[i32] 4: 0 0 1 1\n", ""},
+		{"partition p.x by blocks(4)\nunpartition p\ninsert inc(RW p.x[0])\nprint(p.x)", "vector[i32] 4: 1 0 0 0\n", ""},
+		{"again(p.x)\nend(p.x)\ninsert inc(RW p[0].x)\nprint(p.x)", "vector[i32] 4: 1 1 0 0\n", ""},
+		{"again(p.x)\nagain(p.x)\ninsert inc(RW p[0].x)\ninsert inc(RW p.x[1])\nprint(p.x)", "vector[i32] 4: 1 2 0 0\n", ""},
+		{"partition p[1].x by blocks(2)\ninsert inc(RW p[1].x[1])\nunpartition p[1].x\nprint(p[1])", "vector[P] 2:\n  2: {x: 0, y: 0}\n  3: {x: 1, y: 0}\n", ""},
+		{"unpartition p.x", "", "E0507"},
+		{"end(p.x)", "", "E0507"},
+		{"end(p[0].x)", "", "E0507"},
+		{"insert inc(RW p.x[0])", "", "E0507"},
+		{"partition p.y by blocks(2)\nunpartition p.x", "", "E0507"},
+		{"drop(p.x)", "", "E0705"},
+		{"drop(p[0].x)", "", "E0705"},
+	} {
+		for _, layout := range []string{"soa", "aos"} {
+			prog := compile(t, lang.Config{}, strings.Replace(start, "soa", layout, 1)+tt.script+"\n")
+			var out bytes.Buffer
+			inst, err := prog.Run(context.Background(), newRuntime(t, engine.Options{Workers: 2}), lang.Stdout(&out))
+			var d *lang.Diagnostic
+			switch {
+			case tt.code == "" && (err != nil || out.String() != tt.prints):
+				t.Errorf("%s: printed %q, want %q; %v", tt.script, out.String(), tt.prints, err)
+			case tt.code != "" && (!errors.As(err, &d) || d.Code != tt.code):
+				t.Errorf("%s: %v, want %s", tt.script, err, tt.code)
+			}
+			if err == nil {
+				if err := inst.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
 	}
 }

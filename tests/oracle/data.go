@@ -45,6 +45,7 @@ type handle struct {
 	places []int // of its elements in the datum, the last index fastest
 	of     *view // nil: the whole
 	deflt  *view
+	among  *view   // of a field: what the default view of its structs makes of it
 	sparse *Sparse // of the values of all of a sparse matrix, or of a part of one; nil: it is no such data
 	reduce string  // see Data; parts of another kind have none of the script
 }
@@ -71,6 +72,14 @@ func (h *handle) alive() (code string) {
 		code = "E0403"
 	}
 	return code
+}
+
+// defaultView is where the default view with the parts name[i] keeps those of h: h is the handle with the name, or a field of the structs with it.
+func (h *handle) defaultView(name string) **view {
+	if structOf(name) != name {
+		return &h.among
+	}
+	return &h.deflt
 }
 
 func newDatum(name string, d *Data) *datum {

@@ -268,7 +268,7 @@ func (g *generator) places() []place {
 		case *handle:
 			if x.alive() == "" {
 				out = append(out, place{x, &Ref{Name: n}})
-				parts(x.deflt, n)
+				parts(*x.defaultView(n), n)
 			}
 		case *view:
 			if x.of.alive() == "" && !x.sparse {
@@ -344,7 +344,7 @@ func (g *generator) partition() {
 	if s.Slice != nil && g.errors && g.chance(10) {
 		s.Slice[0][1] = p.dims[0] + 1
 	}
-	if len(p.ref.Index) == 0 && p.data.Sparse == nil && !p.isField() && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
+	if len(p.ref.Index) == 0 && p.data.Sparse == nil && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
 		s.Name = ""
 	}
 	g.try(s)

@@ -406,7 +406,7 @@ func (g *generator) endView() {
 		g.try(s)
 		return
 	}
-	if p, ok := g.some(func(p place) bool { return p.deflt != nil && !p.deflt.ended && !p.isField() }); ok {
+	if p, ok := g.some(func(p place) bool { return p.deflt != nil && !p.deflt.ended }); ok {
 		s.Refs = []*Ref{p.ref}
 		g.try(s)
 	}
@@ -672,7 +672,7 @@ func (g *generator) call() {
 			s.Args = append(s.Args, Arg{Ref: h.ref})
 			continue
 		}
-		h, ok := g.some(func(q place) bool { return q.typeText() == p.Type && !(q.isField() && changesViews(f.Body)) })
+		h, ok := g.some(func(q place) bool { return q.typeText() == p.Type })
 		if !ok {
 			return
 		}
@@ -680,14 +680,6 @@ func (g *generator) call() {
 	}
 	g.result(s, f)
 	g.try(s)
-}
-
-// changesViews reports whether list declares or ends views, or unregisters data. The oracle does not know what becomes of
-// the structs whose field that is.
-func changesViews(list []*Stmt) bool {
-	return slices.ContainsFunc(list, func(s *Stmt) bool {
-		return s.Kind == Partition || s.Kind == Unpartition || s.Kind == Unregister || s.Kind == Call || changesViews(s.Body) || changesViews(s.Else)
-	})
 }
 
 // reducer registers data with a reducer of the script.
@@ -780,7 +772,7 @@ func (g *generator) loop() {
 		x, _ := g.m.names.find(a.Ref.Name)
 		v, _ := x.(*view)
 		if h, ok := x.(*handle); ok {
-			v = h.deflt
+			v = *h.defaultView(a.Ref.Name)
 		}
 		if c := len(v.parts); n == 0 || c < n {
 			n = c

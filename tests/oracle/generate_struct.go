@@ -143,7 +143,7 @@ func (g *generator) structPlaces() (out []structPlace) {
 				h, _ := g.m.names.find(f.Name)
 				v, _ := h.(*view)
 				if h, ok := h.(*handle); ok {
-					v = h.deflt
+					v = h.among
 				}
 				if v == nil || v.ended || v.of.alive() != "" || len(v.dims) != 1 || k >= len(v.parts) {
 					return

@@ -318,7 +318,9 @@ func (m *Machine) run1(s *Stmt) flow {
 	case Prefetch:
 		for _, r := range s.Refs {
 			for _, h := range m.handles(r, s.Line) {
-				m.mustHave(h, s.Line)
+				if !h.reduceIsInit() {
+					m.mustHave(h, s.Line)
+				}
 			}
 		}
 	case Hint, Evict:
@@ -535,15 +537,19 @@ func (m *Machine) partition(s *Stmt) {
 func (m *Machine) unpartition(r *Ref, line int) {
 	if _, ok := m.structs(r); ok {
 		for _, f := range m.fields(r) {
-			m.unpartition(f, line)
+			m.endView(f, line, func(h *handle) *view { return h.among })
 		}
 		return
 	}
+	m.endView(r, line, func(h *handle) *view { return h.deflt })
+}
+
+// endView ends the view that r names, or the default view of the handle that it names.
+func (m *Machine) endView(r *Ref, line int, deflt func(h *handle) *view) {
 	x, _ := m.names.find(r.Name)
 	v, named := x.(*view)
 	if !named {
-		h := m.handle(r, line)
-		if v = h.deflt; v == nil || v.ended {
+		if v = deflt(m.handle(r, line)); v == nil || v.ended {
 			m.fail(line, "E0507")
 		}
 	}
@@ -622,7 +628,7 @@ func (m *Machine) handle(r *Ref, line int) *handle {
 			if code := h.alive(); code != "" {
 				m.fail(line, code)
 			}
-			if v = h.deflt; v == nil {
+			if v = *h.defaultView(r.Name); v == nil {
 				m.fail(line, "E0507")
 			}
 		}

@@ -118,10 +118,10 @@ func (m *Machine) partitionStructs(r *Ref, s *Stmt) {
 			m.names.views = append(m.names.views, v)
 			continue
 		}
-		if h := v.of; h.deflt != nil {
-			h.deflt.ended = true
+		if h := v.of; h.among != nil {
+			h.among.ended = true
 		}
-		v.of.deflt = v
+		v.of.among = v
 	}
 }
 

@@ -122,4 +122,6 @@ func TestComplexArithmetic(t *testing.T) {
 	}
 }
 
-func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+func sameBits(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
