@@ -244,6 +244,24 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 	}
 }
 
+// LostContribution returns why a contribution to h, or to a handle that shares elements with it, was lost that has
+// not been combined yet; nil when none was.
+func (sub Submission) LostContribution(h *Handle) any {
+	for _, f := range h.list(sub) {
+		if f.open == nil {
+			continue
+		}
+		a := f.open.redux
+		a.mu.Lock()
+		fault := a.mu.fault
+		a.mu.Unlock()
+		if fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
 // TakeFault returns and clears why a contribution to h was lost; nil when none was.
 func (h Managed) TakeFault() any {
 	a := h.redux

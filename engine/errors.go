@@ -698,8 +698,8 @@ func (j *Job) report(f *failure) {
 	}
 }
 
-// Lost returns the failure that left h, or a part of it, without a valid value, or nil if
-// there is none. It does not wait: call it after WaitHandles. The failure counts as
+// Lost returns the failure that left h, or a part of it, without a valid value, or a contribution to it that failed,
+// before it is combined; nil if there is none. It does not wait: call it after WaitHandles. The failure counts as
 // handed out, see Failures. For nil, and for data of another runtime, Lost returns nil.
 func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 	if h == nil || !j.rt.reg.Owns(h) {
@@ -709,8 +709,12 @@ func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 	if u := managed(h).Shared(sub); u != nil {
 		h = u.Alias()
 	}
+	open := sub.LostContribution(h)
 	sub.Unlock()
 	_, v := datamgr.Fault([]Operand{{Handle: h, Mode: iface.R}})
+	if v == nil {
+		v = open
+	}
 	f, ok := v.(*failure)
 	if !ok {
 		return nil
