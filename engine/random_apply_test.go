@@ -16,6 +16,7 @@ func (d *modelDatum) reset() {
 		n *= k
 	}
 	d.val, d.init, d.lost, d.turns = make([]int64, n), make([]bool, n), make([]bool, n), make([]int64, n)
+	d.over, d.unsure = make([]overwrites, n), make([]bool, n)
 	if d.home {
 		for i := range d.val {
 			d.val[i], d.init[i] = int64(i*i), true
@@ -43,7 +44,7 @@ func (p *program) alive(di, hi int) bool {
 // apply does a step to the model and fills in what comes of it. It reports false
 // when the step makes no sense: what it needs is not there.
 func (p *program) apply(s *step) bool {
-	if s.datum >= len(p.data) {
+	if s.datum >= len(p.data) || p.readsUnsure(s) >= 0 {
 		return false
 	}
 	d := p.data[s.datum]
@@ -72,6 +73,9 @@ func (p *program) apply(s *step) bool {
 		return true
 	case stepWait:
 		p.waited = true
+		for _, d := range p.data {
+			clear(d.over)
+		}
 		return true
 	case stepGap:
 		v := &modelView{ended: true, gap: true}
@@ -107,7 +111,8 @@ func (p *program) apply(s *step) bool {
 		return p.held
 	case stepInvalidate:
 		d.closeGroup(s.handle, iface.W)
-		d.each(h, func(i int) { d.init[i], d.lost[i], d.val[i] = false, false, 0 })
+		d.each(h, func(i int) { d.init[i], d.lost[i], d.unsure[i], d.val[i] = false, false, false, 0 })
+		d.endOverwrites(h)
 	case stepUnregister:
 		d.closeGroup(0, iface.W)
 		d.gone, d.ended = true, true
@@ -154,8 +159,10 @@ func (p *program) applies(ops []modelOp) bool {
 func (p *program) applyAcquire(s *step, d *modelDatum, h *modelHandle) {
 	d.closeGroup(s.handle, s.mode)
 	d.lazyInit(h, s.mode)
+	d.endOverwrites(h)
 	s.free = d.adds && !p.waited
 	s.want, s.out = nil, d.check(h, s.mode)
+	s.either = s.out == runs && s.mode.Reads() && d.isUnsure(h)
 	if s.out != runs {
 		return
 	}
@@ -164,7 +171,7 @@ func (p *program) applyAcquire(s *step, d *modelDatum, h *modelHandle) {
 		switch s.mode {
 		case iface.W:
 			s.want = append(s.want, 0)
-			d.val[i], d.init[i], d.lost[i] = s.add, true, false
+			d.val[i], d.init[i], d.lost[i], d.unsure[i] = s.add, true, false, false
 		case iface.RW:
 			s.want = append(s.want, d.val[i])
 			d.val[i] += s.add
@@ -178,6 +185,9 @@ func (p *program) applyCall(s *step, d *modelDatum, h *modelHandle) {
 	s.lower = slices.DeleteFunc(s.lower, func(l lowering) bool { return !p.alive(s.datum, l.handle) })
 	s.free, s.want, s.out = d.adds, nil, runs
 	d.closeGroup(s.handle, s.mode)
+	if !s.acquire.Unordered {
+		d.endOverwrites(h)
+	}
 	if !s.acquire.OrderOnly {
 		d.lazyInit(h, s.mode)
 	}
@@ -198,7 +208,7 @@ func (p *program) applyCall(s *step, d *modelDatum, h *modelHandle) {
 			s.want = append(s.want, d.val[i])
 		case s.mode == iface.W && !s.fetch:
 			s.want = append(s.want, 0)
-			d.val[i], d.init[i], d.lost[i] = s.add, true, false
+			d.val[i], d.init[i], d.lost[i], d.unsure[i] = s.add, true, false, false
 		default:
 			s.want = append(s.want, d.val[i])
 			d.val[i] += s.add
@@ -221,11 +231,13 @@ func (p *program) applyCopy(s *step, to *modelDatum, dst *modelHandle) bool {
 	if s.out == uninit {
 		return true
 	}
+	from.endOverwrites(src)
+	to.endOverwrites(dst)
 	var vals []int64
 	from.each(src, func(i int) { vals = append(vals, from.val[i]) })
 	k := 0
 	to.each(dst, func(i int) {
-		to.init[i], to.lost[i] = true, s.out == lost
+		to.init[i], to.lost[i], to.unsure[i] = true, s.out == lost, false
 		if s.out == runs {
 			to.val[i] = vals[k]
 		}
@@ -248,6 +260,7 @@ func (p *program) applyDuplicate(s *step) bool {
 		c.ended = true
 		return true
 	}
+	d.endOverwrites(h)
 	c.gone = false
 	k := 0
 	d.each(h, func(i int) {

@@ -82,6 +82,7 @@ type step struct {
 	acquire AcquireOptions
 	fetch   bool   // order only: and then fetched
 	free    bool   // what is seen is not known
+	either  bool   // acquire: the data may be lost, see modelDatum.unsure
 	from    [2]int // copy: datum and handle of the source
 	group   int    // of steps from an acquire to its release; 0: none
 }
@@ -180,6 +181,8 @@ type modelDatum struct {
 	init   []bool
 	lost   []bool
 	turns  []int64      // accesses that divide the CommuteW ones of an element into groups
+	over   []overwrites // the open group of these
+	unsure []bool       // some of such a group failed or were cancelled, others not: if one of those ran last, the element is lost
 	groups []modelGroup // open contributions, disjoint
 }
 
@@ -188,6 +191,9 @@ type modelGroup struct {
 	taint  bool // a contribution was lost
 	in     []bool
 }
+
+// overwrites says what became of the tasks of a group that have an element CommuteW.
+type overwrites struct{ ran, failed bool }
 
 type modelView struct {
 	datum  int
@@ -436,10 +442,15 @@ func (p *program) run(t *modelTask) {
 		}
 		d.each(h, func(i int) {
 			d.init[i] = true
-			if out != runs {
-				d.lost[i] = true
-			} else if o.mode.Declared() == iface.W {
-				d.lost[i] = false
+			switch {
+			case o.mode == iface.CommuteW:
+				g := &d.over[i]
+				g.ran, g.failed = g.ran || out == runs, g.failed || out != runs
+				d.lost[i], d.unsure[i] = !g.ran, g.ran && g.failed
+			case out != runs:
+				d.lost[i], d.unsure[i] = true, false
+			case o.mode == iface.W:
+				d.lost[i], d.unsure[i] = false, false
 			}
 		})
 	}
@@ -482,8 +493,54 @@ func (p *program) takeTurns(t *modelTask) {
 			continue
 		}
 		d.each(d.handles[o.handle], func(k int) { d.turns[k]++ })
+		d.endOverwrites(d.handles[o.handle])
 	}
 }
+
+// endOverwrites ends the groups of CommuteW of the elements of h: all of their tasks run before those to come.
+func (d *modelDatum) endOverwrites(h *modelHandle) {
+	d.each(h, func(i int) { d.over[i] = overwrites{} })
+}
+
+// isUnsure reports whether an element of h may be lost or not.
+func (d *modelDatum) isUnsure(h *modelHandle) (unsure bool) {
+	d.each(h, func(i int) { unsure = unsure || d.unsure[i] })
+	return unsure
+}
+
+// readsUnsure returns a datum that s reads, with elements that may be lost or not, so that it is not known what becomes of s;
+// -1 if there is none, or if s may do either.
+func (p *program) readsUnsure(s *step) int {
+	type place struct{ datum, handle int }
+	var reads []place
+	switch s.kind {
+	case stepTask:
+		for _, o := range s.task.ops {
+			if o.mode.Reads() || o.mode == iface.Redux {
+				reads = append(reads, place{o.datum, o.handle})
+			}
+		}
+	case stepAcquire:
+		if s.mode.Reads() && !s.mayFail() {
+			reads = append(reads, place{s.datum, s.handle})
+		}
+	case stepCall, stepTry:
+		if s.mode.Reads() || s.fetch {
+			reads = append(reads, place{s.datum, s.handle})
+		}
+	case stepCopy, stepDuplicate:
+		reads = append(reads, place{s.from[0], s.from[1]})
+	}
+	for _, at := range reads {
+		if d := p.data[at.datum]; p.alive(at.datum, at.handle) && d.isUnsure(d.handles[at.handle]) {
+			return at.datum
+		}
+	}
+	return -1
+}
+
+// mayFail reports whether s is an acquire that no other step needs.
+func (s *step) mayFail() bool { return s.kind == stepAcquire && s.mode == iface.R && s.group == 0 }
 
 // A maker makes a random program.
 type maker struct {
@@ -522,6 +579,11 @@ func makeProgram(seed uint64) *program {
 // becomes of it.
 func (m *maker) emit(s step) outcome {
 	s.group = m.group
+	for d := m.readsUnsure(&s); d >= 0; d = m.readsUnsure(&s) { // overwrite it
+		t := m.newTask()
+		t.ops = []modelOp{{datum: d, mode: iface.W}}
+		m.emit(step{kind: stepTask, task: t})
+	}
 	if m.apply(&s) {
 		m.steps = append(m.steps, s)
 	}
@@ -821,7 +883,7 @@ func (m *maker) mode() iface.AccessMode {
 	case 3:
 		return iface.W
 	case 4:
-		if m.fails || m.r.IntN(2) == 0 {
+		if m.r.IntN(2) == 0 {
 			return iface.W
 		}
 		return iface.CommuteW
@@ -1101,6 +1163,8 @@ func (m *maker) step() {
 		m.emit(step{kind: stepGather, datum: di, handle: m.handle(di)})
 	case k < 16:
 		m.pair(di)
+	case k == 18:
+		m.overwrites(di)
 	case k < 18:
 		t := m.newTask()
 		for range 1 + r.IntN(3) {
@@ -1131,7 +1195,7 @@ func (m *maker) step() {
 func (m *maker) pair(di int) {
 	d := m.data[di]
 	mode := []iface.AccessMode{iface.R, iface.Commute, iface.Redux, iface.CommuteW}[m.r.IntN(4)]
-	if m.fails || d.initOnly || d.whole || d.adds && mode == iface.CommuteW {
+	if m.fails && mode != iface.CommuteW || d.initOnly || d.whole || d.adds && mode == iface.CommuteW {
 		mode = iface.R
 	}
 	a, b := m.newTask(), m.newTask()
@@ -1160,6 +1224,44 @@ func (m *maker) pair(di int) {
 	b.opens = 0
 	m.closed = true
 	m.submit(b)
+}
+
+// overwrites: tasks that overwrite parts of a datum in any order, of which some fail or are cancelled, and a look at it.
+func (m *maker) overwrites(di int) {
+	r, d := m.r, m.data[di]
+	if d.adds || d.dup {
+		return
+	}
+	for range 2 + r.IntN(4) {
+		t := m.newTask()
+		m.op(t, di, m.handle(di), iface.CommuteW, false)
+		if other := m.pick(); r.IntN(3) == 0 {
+			mode := []iface.AccessMode{iface.R, iface.CommuteW}[r.IntN(2)]
+			if m.data[other].adds {
+				mode = iface.R
+			}
+			m.op(t, other, m.handle(other), mode, false)
+		}
+		if len(m.kept) > 0 && r.IntN(4) == 0 {
+			t.after = append(t.after, m.kept[r.IntN(len(m.kept))])
+		}
+		if r.IntN(6) == 0 {
+			m.gates++
+			t.gate, m.closed = m.gates, true
+		}
+		t.kept = r.IntN(3) == 0
+		t.fails, t.panics = m.fails && r.IntN(3) == 0, r.IntN(2) == 0
+		m.submit(t)
+		if r.IntN(8) == 0 {
+			m.open()
+			m.emit(step{kind: stepWait})
+		}
+	}
+	if hi := m.handle(di); r.IntN(2) == 0 {
+		m.open()
+		m.acquire(di, hi, iface.R)
+		m.emit(step{kind: stepRelease})
+	}
 }
 
 // hold: acquire, submit inside, step down, release.
