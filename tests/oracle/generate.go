@@ -465,9 +465,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		if how != "" {
 			mode = pick(g, RW, Redux, Redux, Redux, Commute)
 		}
-		if mode == W && g.chance(15) {
-			mode = CommuteW
-		}
+		mode = g.overwriting(mode)
 		like, hasLike := chosen[c.Like[o.Name]]
 		strict := g.chance(93)
 		if o.Generic && !known {
@@ -541,6 +539,14 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2")
 	}
 	return s
+}
+
+// overwriting is mode, or now and then CommuteW in place of W.
+func (g *generator) overwriting(mode Mode) Mode {
+	if mode == W && g.chance(15) {
+		return CommuteW
+	}
+	return mode
 }
 
 // combinesBy reports whether contributions to h combine by how.

@@ -251,7 +251,9 @@ func (g *generator) sparseStatement() {
 		if slices.ContainsFunc(c.Ops, func(o Operand) bool { return o.Sparse != "" }) {
 			if s := g.insertSparse(c, nil); s != nil {
 				g.options(s)
-				g.try(s)
+				if g.try(s) {
+					g.again(s)
+				}
 			}
 		}
 	case 2, 3:
@@ -456,7 +458,7 @@ func (g *generator) insertSparse(c *Codelet, with *place) *Stmt {
 			m = p.sparse
 		}
 		chosen = append(chosen, p)
-		s.Args[k] = Arg{Mode: o.Mode, Ref: p.ref, Sparse: o.Sparse != ""}
+		s.Args[k] = Arg{Mode: g.overwriting(o.Mode), Ref: p.ref, Sparse: o.Sparse != ""}
 	}
 	return s
 }

@@ -39,7 +39,7 @@ func (g *generator) statement() {
 	case k < 110:
 		if s := g.insert(); s != nil {
 			g.options(s)
-			if g.try(s) && slices.ContainsFunc(s.Args, func(a Arg) bool { return a.Mode == CommuteW }) {
+			if g.try(s) {
 				g.again(s)
 			}
 		}
@@ -748,8 +748,11 @@ func (g *generator) reducer() {
 	g.try(s)
 }
 
-// again repeats the insert s, which has data as CommuteW: the tasks store the same, whichever comes last.
+// again repeats the insert s if it has data as CommuteW: the tasks store the same, whichever comes last.
 func (g *generator) again(s *Stmt) {
+	if !slices.ContainsFunc(s.Args, func(a Arg) bool { return a.Mode == CommuteW }) {
+		return
+	}
 	for range g.IntN(3) {
 		c := *s
 		c.Args, c.With, c.Target = slices.Clone(s.Args), With{}, nil

@@ -221,9 +221,10 @@ func (g *generator) structArgs(s *Stmt, c *Codelet, k int, chosen map[string]pla
 			p.fields = append(p.fields, h.(*handle))
 		}
 	}
+	mode := g.overwriting(o.Mode)
 	for j, f := range o.Struct.Fields {
 		r := &Ref{fieldName(p.ref.Name, f.Name), p.ref.Index} // the index is one for all fields
-		s.Args[first+j] = Arg{Mode: o.Mode, Ref: r, Struct: o.Struct, Field: j}
+		s.Args[first+j] = Arg{Mode: mode, Ref: r, Struct: o.Struct, Field: j}
 		chosen[c.Ops[first+j].Name] = place{p.fields[j], r}
 	}
 	return true

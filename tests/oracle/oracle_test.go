@@ -200,8 +200,8 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	out = append(out, "complex REDUX", "csr W", "REDUX bool", "REDUX f16", "REDUX bf16")
-	for _, s := range []string{"R", "W", "RW", "copy", "print", "view"} {
+	out = append(out, "complex REDUX", "csr W", "csr COMMUTE", "layout = aos", "REDUX bool", "REDUX f16", "REDUX bf16")
+	for _, s := range []string{"R", "W", "RW", "COMMUTE", "copy", "print", "view"} {
 		out = append(out, "struct "+s)
 	}
 	for _, e := range slices.Concat(Elems, ComplexElems, []Type{Bool}) {

@@ -74,6 +74,7 @@ var allModes = []mode{
 	{machine: "sim:cpu2gpu1:seed=7,jitter=0.3", policy: "eager"},
 	{machine: "sim:gpu4MiB:memory=65536", policy: "eager"},
 	{machine: "sim:numa2", policy: "ws"},
+	{machine: "sim:numa2:seed=7,jitter=0.3", policy: "dmdas"},
 	{machine: "sim:cpu4", policy: "dmda"},
 }
 

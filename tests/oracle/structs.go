@@ -82,6 +82,9 @@ func (m *Machine) fields(r *Ref) (all []*Ref) {
 func (m *Machine) registerStructs(name string, s *Stmt) {
 	d := s.Data
 	m.Used["struct"]++
+	if d.Beside {
+		m.Used["layout = aos"]++
+	}
 	m.names.names[name] = &structs{typ: d.Struct}
 	for k, f := range d.Struct.Fields {
 		p := &Data{Shape: Vector, Elem: f.Elem, Dims: d.Dims, Fill: d.Parts[k].Fill, List: d.Parts[k].List}
