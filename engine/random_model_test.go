@@ -1226,7 +1226,7 @@ func (m *maker) pair(di int) {
 	m.submit(b)
 }
 
-// overwrites: tasks that overwrite parts of a datum in any order, of which some fail or are cancelled, and a look at it.
+// overwrites: tasks that overwrite parts of a datum in any order, where some may fail or are cancelled, and a look at it.
 func (m *maker) overwrites(di int) {
 	r, d := m.r, m.data[di]
 	if d.adds || d.dup {

@@ -1160,7 +1160,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	kept, lost := overwritten[0].Load(), overwritten[1].Load()
 	if kept+lost == 0 && !testing.Short() {
-		t.Error("no program had overwrites in any order of which some fail")
+		t.Error("no program had overwrites in any order and failures among them")
 	}
 	t.Logf("programs %d to %d, %d conversions between layouts, %d and %d times a failed overwrite did not run last, and did", *seed, s-1, turned.Load(), kept, lost)
 }
