@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/kernel/llvm"
 )
 
 // special are parts of complex numbers, as scripts write them.
@@ -89,6 +91,12 @@ func TestComplexArithmetic(t *testing.T) {
 	defer rt.Close()
 	for name, kernels := range map[string]lang.Kernels{"strips": lang.StripKernels, "native": lang.NativeKernels} {
 		t.Run(name, func(t *testing.T) {
+			if _, err := llvm.Open(); kernels == lang.NativeKernels && err != nil {
+				if os.Getenv("STARPUSH_NEED_LLVM") != "" {
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
 			comp := lang.Must(lang.NewCompiler(lang.Config{Kernels: kernels}))
 			prog, ds := comp.Compile(context.Background(), "complex.spu", []byte(text.String()))
 			if err := ds.Err(); err != nil {
