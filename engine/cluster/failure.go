@@ -148,6 +148,9 @@ func (j *Job) fail(err error) error {
 
 // refuse is fail for a task that this rank refuses: the others hear of it from Fail, with what the program has to say about it, or from Close.
 func (j *Job) refuse(err error) error {
+	if j.plans {
+		return err
+	}
 	j.refused = err
 	return j.stop(err)
 }
@@ -291,6 +294,9 @@ func (j *Job) sendArrival(up bool, b []byte) {
 func (j *Job) Lost(h *datamgr.Handle) (*engine.TaskError, error) {
 	if h == nil || !h.Alive() || emptyPart(h) {
 		return nil, nil
+	}
+	if j.plans {
+		return j.job.Lost(h), nil
 	}
 	p, err := j.place(h)
 	if err != nil {

@@ -3,10 +3,12 @@ package interp
 // Runs of one program on several ranks: see package engine/cluster. Every rank executes the whole script.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -152,6 +154,23 @@ func (m *Machine) ofRankZero(text string, at position) string {
 		m.raiseEngine(err, at, nil)
 	}
 	return string(b)
+}
+
+// reportTime is how long a rank that has come to its end waits for the figures of the others.
+const reportTime = 10 * time.Second
+
+// reportRanks gives the host the figures of all ranks, once: those of this rank alone if the others are not there, as in a run that one of them ended.
+func (m *Machine) reportRanks() {
+	if m.ranks == nil || m.plan != nil || m.cfg.OnRanks == nil || m.ranksReported {
+		return
+	}
+	m.ranksReported = true
+	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
+	defer cancel()
+	r, _ := m.ranks.Report(ctx) // an error is why the run ends, or less than that
+	if err := protect(func() error { m.cfg.OnRanks(r); return nil }); err != nil && m.err == nil {
+		m.err = fmt.Errorf("lang: ObserveRanks: %w", err)
+	}
 }
 
 // hasValue reports whether all of h has a value, on any rank.
