@@ -53,6 +53,18 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	if j.plans {
 		return [][]byte{mine}, nil
 	}
+	packed, err := j.collect(ctx, mine)
+	if err == nil {
+		packed, err = j.Share(ctx, 0, packed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.unpackAll(packed)
+}
+
+// collect is the first half of Gather: rank 0 gets what unpackAll takes, and the others nothing.
+func (j *Job) collect(ctx context.Context, mine []byte) (packed []byte, err error) {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(j.sequence))
 	head = binary.LittleEndian.AppendUint64(head, uint64(j.tasks))
 	if j.Rank() != 0 {
@@ -60,7 +72,6 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 			return nil, j.fail(err)
 		}
 	}
-	var packed []byte
 	if j.Rank() == 0 {
 		var diverged *DivergedError
 		var list []byte
@@ -89,10 +100,11 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 		}
 		packed = append(packed, list...)
 	}
-	packed, err := j.Share(ctx, 0, packed)
-	if err != nil {
-		return nil, err
-	}
+	return packed, nil
+}
+
+// unpackAll returns what each rank has passed to Gather, or stops the job if the ranks did not submit the same.
+func (j *Job) unpackAll(packed []byte) ([][]byte, error) {
 	word := func() uint64 {
 		v := binary.LittleEndian.Uint64(packed)
 		packed = packed[8:]

@@ -223,7 +223,7 @@ var arrival = []byte{1}
 // Meet waits until all ranks have called it, which returns nil, or until ctx or the job has ended. A program that has failed in the same way on all
 // ranks calls it, once, before Fail, so that all have come as far, with the values that this needs, before the first one gives up.
 func (j *Job) Meet(ctx context.Context) error {
-	if err := j.Err(); err != nil {
+	if err := j.Err(); err != nil || j.plans {
 		return err
 	}
 	j.arrived()

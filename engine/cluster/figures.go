@@ -124,16 +124,16 @@ func (j *Job) Sent() Traffic {
 // ownReport returns the figures of this rank alone.
 func (j *Job) ownReport() *Report {
 	r := j.figures.of(j.rank, j.tasks)
+	r.Workers = j.rt.Workers()
 	for _, w := range j.job.Stats().Workers {
-		r.Workers++
 		r.Busy += w.Time.Seconds()
 	}
 	r.Seconds = time.Since(j.figures.began).Seconds()
 	return &Report{Size: j.size, Ranks: []Rank{r}, Pairs: sortRoutes(j.figures.routes(j.rank))}
 }
 
-// Report gives all ranks the figures of each: they all call it, after a Wait. If some cannot be asked, as the job has failed, it returns an error
-// and those of this rank.
+// Report gives all ranks the figures of each: they all call it, after a Wait or Meet. If some cannot be asked, as the job has failed, it returns an error
+// and those of this rank. Rank 0 gets the figures of all ranks that have called it, also if one of them gives the job up right afterwards.
 func (j *Job) Report(ctx context.Context) (*Report, error) {
 	if j.plans {
 		return j.planned(), nil
@@ -143,7 +143,20 @@ func (j *Job) Report(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return own, err
 	}
-	all, err := j.Gather(ctx, packed)
+	if err := j.Err(); err != nil {
+		return own, err
+	}
+	packed, err = j.collect(ctx, packed)
+	if err != nil {
+		return own, err
+	}
+	shared, err := j.Share(ctx, 0, packed)
+	if err == nil {
+		packed = shared
+	} else if j.rank > 0 { // rank 0 has all: another may have gone on, and given up for what the program has failed with
+		return own, err
+	}
+	all, err := j.unpackAll(packed)
 	if err != nil {
 		return own, err
 	}

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/starpush/starpush/engine/cluster"
 )
 
 //go:embed report.html
@@ -42,6 +44,37 @@ type report struct {
 	Sites   [][2]int     `json:"sites"`  // source, line
 	Sources []Source     `json:"sources"`
 	Advice  []string     `json:"advice"`
+	Ranks   *reportRanks `json:"ranks,omitempty"` // of a run on several
+}
+
+// reportRanks are the figures of ranks.
+type reportRanks struct {
+	Size  int        `json:"size"`
+	Ranks [][]any    `json:"ranks"` // rank, tasks, pruned, messages and bytes sent, and received, share of the time in kernels, seconds
+	Pairs [][4]int64 `json:"pairs"` // from, to, messages, bytes; the most bytes first
+	Left  int        `json:"left"`  // pairs that are left out
+}
+
+// maxPairs bounds the pairs of ranks on the page.
+const maxPairs = 200
+
+func newReportRanks(r *cluster.Report) *reportRanks {
+	if r == nil {
+		return nil
+	}
+	out := &reportRanks{Size: r.Size, Ranks: [][]any{}, Pairs: [][4]int64{}}
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		out.Ranks = append(out.Ranks, []any{x.Rank, x.Tasks, x.Pruned, x.Sent.Messages, x.Sent.Bytes, x.Received.Messages, x.Received.Bytes, known(x.BusyShare()), round(known(x.Seconds))})
+	}
+	for i, p := range r.Pairs {
+		if i == maxPairs {
+			out.Left = len(r.Pairs) - maxPairs
+			break
+		}
+		out.Pairs = append(out.Pairs, [4]int64{int64(p.From), int64(p.To), p.Messages, p.Bytes})
+	}
+	return out
 }
 
 type reportNode struct {
@@ -177,7 +210,7 @@ func newReport(r *Run, sources []Source) *report {
 			d.Path = append(d.Path, int32(row[i]))
 		}
 	}
-	d.Codelets, d.Whys = codelets.all, whys.all
+	d.Codelets, d.Whys, d.Ranks = codelets.all, whys.all, newReportRanks(r.Ranks)
 	return d
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/graph"
 )
 
@@ -87,6 +88,8 @@ type Run struct {
 	Memory  []Memory
 	Seconds float64  // when the last thing ended
 	Advice  []string // what could be done better, for the report
+	// Ranks are the figures of all ranks, of a run on several, for the report; nil: there is one. Tasks, copies and memory are those of this rank.
+	Ranks *cluster.Report
 }
 
 // AlwaysReturns says that the methods do: they are called without a goroutine of

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/trace"
@@ -572,6 +574,34 @@ func TestReportVariants(t *testing.T) {
 	}
 	if want := `"codelets":["both (strips)","one","both (native)"]`; !strings.Contains(b.String(), want) {
 		t.Errorf("no %s in the page", want)
+	}
+}
+
+// TestReportRanks: the page of a run on several ranks has the figures of all, and of pairs those with the most bytes.
+func TestReportRanks(t *testing.T) {
+	of := &cluster.Report{Size: 3, Ranks: []cluster.Rank{
+		{Rank: 0, Tasks: 4, Pruned: 2, Sent: cluster.Traffic{Messages: 3, Bytes: 96}, Received: cluster.Traffic{Messages: 1, Bytes: 8}, Workers: 2, Busy: 1, Seconds: 2},
+		{Rank: 1, Tasks: 2, Pruned: 4, Busy: math.Inf(1), Seconds: math.NaN()}}}
+	for n := range 300 {
+		of.Pairs = append(of.Pairs, cluster.Route{From: 0, To: 1 + n%2, Traffic: cluster.Traffic{Messages: 1, Bytes: int64(300 - n)}})
+	}
+	page := func(of *cluster.Report) string {
+		run := recorded(t)
+		run.Ranks = of
+		var b bytes.Buffer
+		if err := trace.WriteReport(&b, run, nil); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := page(of)
+	for _, want := range []string{`"ranks":{"size":3,"ranks":[[0,4,2,3,96,1,8,0.25,2],[1,2,4,0,0,0,0,0,0]],"pairs":[[0,1,1,300],[0,2,1,299],`, `[0,2,1,101]],"left":100}`, `<section id="ranks" hidden>`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in the page", want)
+		}
+	}
+	if strings.Contains(page(nil), `"ranks":`) {
+		t.Error("the page of one rank has ranks")
 	}
 }
 
