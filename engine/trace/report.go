@@ -34,7 +34,8 @@ type report struct {
 	Handles  []string     `json:"handles"`
 	Whys     []string     `json:"whys"`
 	// worker, codelet, id, started, ended, submitted, ready, popped, data, site,
-	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes, and of a parallel task all its workers
+	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes, of a parallel task all its workers (else 0), when its kernel ran again and why (time, error, …);
+	// the last two are left out where they say nothing
 	Tasks   [][]any      `json:"tasks"`
 	Copies  [][]any      `json:"copies"` // link, bytes, data, begin, end
 	Memory  [][3]float64 `json:"memory"` // time, node, bytes
@@ -174,8 +175,18 @@ func newReport(r *Run, sources []Source) *report {
 		}
 		row := []any{x.Worker, codelets.index(called(t.Codelet, x.Variant)), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
 			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes}
-		if x.Gang != nil {
+		switch {
+		case x.Gang != nil:
 			row = append(row, x.Gang)
+		case x.Retries != nil:
+			row = append(row, 0)
+		}
+		if x.Retries != nil {
+			again := []any{}
+			for _, a := range x.Retries {
+				again = append(again, round(a.Time), a.Err)
+			}
+			row = append(row, again)
 		}
 		d.Tasks = append(d.Tasks, row)
 	}
