@@ -135,7 +135,7 @@ func (m *Machine) loadSparse(s *sparseSource, name string, elem iface.Elem, at p
 			dims, ok = d.desc.Shape(), true
 		}
 		if ok {
-			s.standIn(dims)
+			m.standIn(s, dims, at)
 			return
 		}
 	}
@@ -241,6 +241,19 @@ type sparseSource struct {
 	// content is the memory of the values, which the data may take, and that of the structure with it. It is nil
 	// where others have the memory of the structure.
 	content unsafe.Pointer
+}
+
+// standIn is sparseSource.standIn in a plan.
+func (m *Machine) standIn(s *sparseSource, dims []int, at position) {
+	s.standIn(dims)
+	m.plannedEntries(at)
+}
+
+// plannedEntries notes that a plan does not know how many entries there are. Tasks do not depend on that; messages between ranks do.
+func (m *Machine) plannedEntries(at position) {
+	if m.ranks != nil {
+		m.plan.note(at, "how many entries this has is not known before a run: messages with them are estimated")
+	}
 }
 
 // standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
@@ -382,6 +395,7 @@ func (m *Machine) union(s *sparseSource, h *Handle, at position) {
 	}
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		if m.plan != nil { // most often much the same entries
+			m.plannedEntries(at)
 			return
 		}
 		m.fits(8*int64(len(begin))+4*int64(len(s.Col)+len(col)), at)
@@ -411,7 +425,7 @@ func (m *Machine) transposed(s *sparseSource, h *Handle, at position) {
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		rows, cols := h.sparse.Cols, len(begin)-1
 		if m.plan != nil {
-			s.standIn([]int{rows, cols})
+			m.standIn(s, []int{rows, cols}, at)
 			return
 		}
 		m.fits(16*int64(rows+1)+4*int64(len(col)), at)
@@ -502,7 +516,7 @@ func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
 		of, val, release := m.readSparse(h, at)
 		defer release()
 		if m.plan != nil {
-			s.standIn([]int{of.Rows, of.Cols})
+			m.standIn(s, []int{of.Rows, of.Cols}, at)
 			return
 		}
 		in, err = format.ConvertSparse(of, val, m.layout(s))
@@ -511,7 +525,7 @@ func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
 		defer acc.Release()
 		if m.plan != nil {
 			d := h.h.Desc()
-			s.standIn(d.Shape())
+			m.standIn(s, d.Shape(), at)
 			return
 		}
 		in, err = format.SparseOf(acc.Buffer(), m.layout(s))
