@@ -151,3 +151,53 @@ print(x)
 		}
 	}
 }
+
+// TestHeldWhileGoingOn: on the way to a checkpoint the script reads data that it holds, or a part of that, again.
+func TestHeldWhileGoingOn(t *testing.T) {
+	const script = `
+codelet inc(x: RW vector[i64]) { each i in x { x[i] += i } }
+register x = vector[i64](6, fill = 1)
+register y = variable[i64](fill = 5)
+partition v = x by halves()
+insert inc(RW x)
+let sum = 0
+acquire R x as a, R v[1] as b {
+    acquire R v[0] as c, R v[0] as d {
+        sum = sum + a[5] + b[0] + c[1] + d[2]
+    }
+    sum = sum + a[1] + b[2]
+    acquire R y as z { sum = sum + value(y) + z[0] + a[0] }
+}
+acquire RW x as a {
+    a[0] = 9
+    release a to R
+    acquire R v[0] as c { sum = sum + c[0] + a[1] }
+    sum = sum + a[0] + a[5]
+}
+insert inc(RW v[0])
+checkpoint "state"
+print(sum, x, y)
+`
+	for _, size := range []int{1, 2, 3} {
+		dir := t.TempDir()
+		checkpoints := func(int) lang.Option {
+			return lang.WithCheckpoints(func(name string) (string, error) { return filepath.Join(dir, name), nil })
+		}
+		all, errs := onRanks(t, size, dir, script, checkpoints)
+		from, err := engine.OpenCheckpoint(filepath.Join(dir, "state"))
+		if err != nil {
+			t.Fatal(err, errs)
+		}
+		got, again := onRanks(t, size, dir, script, checkpoints, func(r int) lang.Option {
+			if r > 0 {
+				return lang.Resume(nil)
+			}
+			return lang.Resume(from)
+		})
+		for r := range size {
+			if errs[r] != nil || again[r] != nil || got[r] != all[r] || !strings.HasPrefix(got[r], "60 ") {
+				t.Errorf("rank %d of %d prints %q, and then %q; %v, %v", r, size, all[r], got[r], errs[r], again[r])
+			}
+		}
+	}
+}

@@ -49,7 +49,10 @@ func (a *Array) drop() error {
 	if a.acc == nil { // of a plan: the data has ended
 		return nil
 	}
-	a.h.m.holding--
+	m := a.h.m
+	if k := slices.Index(m.held, a); k >= 0 {
+		m.held = slices.Delete(m.held, k, k+1)
+	}
 	return a.acc.Release()
 }
 
@@ -253,7 +256,7 @@ func (m *Machine) take(h *Handle, mode iface.AccessMode, at position) *Array {
 		}
 		m.raiseEngine(err, at, h)
 	}
-	m.holding++
+	m.held = append(m.held, a)
 	if a.acc = acc; a.size == 0 {
 		a.buf = *acc.Buffer()
 		a.size = a.buf.Elem.Size()
@@ -443,6 +446,10 @@ func (c *checkpoints) beforeHold(m *Machine, h *Handle, mode iface.AccessMode, a
 	if !mode.Reads() {
 		return nil
 	}
+	held, err := m.lendHeld(h)
+	if err != nil {
+		return err
+	}
 	a, err := m.acquireData(h, iface.W, site)
 	if err != nil {
 		return err
@@ -454,5 +461,35 @@ func (c *checkpoints) beforeHold(m *Machine, h *Handle, mode iface.AccessMode, a
 		m.misfit(at, "`%s` has the sizes %v, and had %v", h.Name(), to.Shape(), dims)
 	}
 	eachElem(to, func(k int, p unsafe.Pointer) { copy(unsafe.Slice((*byte)(p), size), b[k*size:]) })
-	return a.Release()
+	if err := a.Release(); err != nil {
+		return err
+	}
+	return m.takeBack(held)
+}
+
+// lendHeld gives back the arrays that share elements with h, so that those can be written. All are R, as the script
+// can acquire h. They keep their values.
+func (m *Machine) lendHeld(h *Handle) (lent []*Array, err error) {
+	for _, a := range m.held {
+		if a.h.root != h.root || !a.h.h.Overlaps(h.h) {
+			continue
+		}
+		if err := a.acc.Release(); err != nil {
+			return lent, err
+		}
+		lent = append(lent, a)
+	}
+	return lent, nil
+}
+
+// takeBack acquires what lendHeld has given back.
+func (m *Machine) takeBack(lent []*Array) error {
+	for _, a := range lent {
+		acc, err := m.acquireData(a.h, iface.R, engine.AcquireOptions{Site: m.siteFor(a.at)})
+		if err != nil {
+			return err
+		}
+		a.acc, a.buf = acc, *acc.Buffer()
+	}
+	return nil
 }

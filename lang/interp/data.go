@@ -151,6 +151,7 @@ type sparse struct {
 	whole                 *Handle
 	arrays                []Handle // as the format has them
 	origin                int      // the first row, or column, in the root matrix
+	guessed               bool     // in a plan: the entries stand for others, see standIn
 }
 
 // setSparse makes h a whole sparse matrix with these arrays.
@@ -217,6 +218,19 @@ func (h *Handle) values() []*Handle {
 
 // values returns the array of values.
 func (k *sparse) values() *Handle { return &k.arrays[k.Format.Values()] }
+
+// guesses reports whether a field of h, a sparse matrix or one of its arrays, depends on entries that a plan does not know.
+func (k *sparse) guesses(h *Handle, name string) bool {
+	switch {
+	case !k.guessed:
+		return false
+	case k.whole.view != nil: // a part, which ends where the entries say
+		return name != "r" && name != "c"
+	case h == k.whole:
+		return name == "nnz"
+	}
+	return h.memberName() != "ptr" && (name == "n" || name == "nx")
+}
 
 // field reads a size of a sparse matrix.
 func (k *sparse) field(name string) int64 {

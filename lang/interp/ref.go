@@ -639,11 +639,17 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 		return func(f *frame) int64 {
 			a, _ := x(f).(*Array)
 			a.needHeld(f.m, at)
+			if k := a.h.sparse; k != nil && k.guesses(a.h, name) {
+				f.m.unknown = true
+			}
 			return field(&a.buf.Desc, a.buf.Stride[0], name)
 		}
 	}
 	return func(f *frame) int64 {
 		h, _ := x(f).(*Handle)
+		if k := h.sparse; k != nil && k.guesses(h, name) {
+			f.m.unknown = true
+		}
 		if h.isSparse() {
 			return h.sparse.field(name)
 		}

@@ -318,7 +318,7 @@ func (g *imaging) handle(h *Handle) *Handle {
 			for _, a := range h.data()[:h.sparse.Format.Values()] {
 				arrays = append(arrays, g.datum(a))
 			}
-			out.setSparse(append(arrays, out.h), &sparse{SparseStructure: h.sparse.SparseStructure})
+			out.setSparse(append(arrays, out.h), &sparse{SparseStructure: h.sparse.SparseStructure, guessed: h.sparse.guessed})
 			for i, a := range h.data() {
 				out.sparse.arrays[i].deflt = g.view(a.deflt)
 			}
@@ -372,7 +372,7 @@ func (g *imaging) view(v *View) *View {
 		}
 		for k := range v.parts { // out.parts has its place by now
 			if c := v.parts[k].sparse; c != nil {
-				out.sparsePart(k, &sparse{SparseStructure: c.SparseStructure, origin: c.origin})
+				out.sparsePart(k, &sparse{SparseStructure: c.SparseStructure, origin: c.origin, guessed: c.guessed})
 				for i, a := range v.parts[k].data() {
 					out.parts[k].sparse.arrays[i].deflt = g.view(a.deflt)
 				}

@@ -183,7 +183,7 @@ func (c *compiler) denseSource(x syntax.Expr) func(f *frame, spec *engine.DataSp
 
 // newSparse registers the arrays of a sparse matrix. values describes its values.
 func (m *Machine) newSparse(name string, t *types.Type, s *sparseSource, values engine.DataSpec, at position) *Handle {
-	k := &sparse{SparseStructure: s.SparseStructure}
+	k := &sparse{SparseStructure: s.SparseStructure, guessed: s.guessed}
 	k.Row, k.Col = nil, nil // the arrays have them
 	m.countBytes(8*int64(len(s.Ptr)), at)
 	var arrays []*datamgr.Handle
@@ -236,7 +236,8 @@ func arrayOf[T iface.Go](spec *engine.DataSpec, s []T, own bool) func(*iface.Buf
 // sparseSource makes the structure of a sparse matrix, and writes its values.
 type sparseSource struct {
 	iface.SparseStructure
-	values func(*iface.Buffer) error // nil: none
+	values  func(*iface.Buffer) error // nil: none
+	guessed bool                      // see sparse
 
 	// content is the memory of the values, which the data may take, and that of the structure with it. It is nil
 	// where others have the memory of the structure.
@@ -246,6 +247,7 @@ type sparseSource struct {
 // standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
 // rows.
 func (s *sparseSource) standIn(dims []int) {
+	s.guessed = true
 	up := func(n, r int) int { return (n + r - 1) / r * r }
 	s.Rows, s.Cols = s.R, s.C
 	if len(dims) > 0 {
@@ -366,7 +368,7 @@ func (m *Machine) pollRows(i int, at position) {
 func (m *Machine) likeOne(s *sparseSource, h *Handle, at position) {
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		m.fits(8*int64(len(begin))+4*int64(len(col)), at)
-		s.Rows, s.Cols = len(begin)-1, h.sparse.Cols
+		s.Rows, s.Cols, s.guessed = len(begin)-1, h.sparse.Cols, h.sparse.guessed
 		s.Ptr = make([]int64, len(begin))
 		for i, p := range begin { // those of a part need not begin with 0
 			s.Ptr[i] = p - begin[0]
@@ -382,6 +384,7 @@ func (m *Machine) union(s *sparseSource, h *Handle, at position) {
 	}
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		if m.plan != nil { // most often much the same entries
+			s.guessed = true
 			return
 		}
 		m.fits(8*int64(len(begin))+4*int64(len(s.Col)+len(col)), at)

@@ -248,7 +248,7 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 		m.failHelp("R0107", dirAt, "", "name a folder, which is made if need be", "the name of the folder is empty")
 	case c.name != "" && c.name != name:
 		m.failHelp("E0705", dirAt, fmt.Sprintf("the checkpoints before are in `%s`", c.name), "write all checkpoints of a script to one folder; it keeps the two newest", "a script has one folder of checkpoints")
-	case m.holding > 0:
+	case len(m.held) > 0:
 		m.failHelp("E0405", at, "", "release what is acquired before", "this waits for itself: a checkpoint needs all data, and the script holds some")
 	}
 	m.poll(at)

@@ -604,7 +604,7 @@ func (m *Machine) splitSparse(f *frame, h *Handle, list []filter.Filter, fs []*f
 	w := m.newView(views[k.Format.Values()], h, h.typ, fs, at)
 	w.arrays = views[:k.Format.Values()]
 	for p := range w.parts {
-		part := &sparse{SparseStructure: k.SparseStructure, origin: k.origin}
+		part := &sparse{SparseStructure: k.SparseStructure, origin: k.origin, guessed: k.guessed}
 		first, n := slabs[p].Off[axis], slabs[p].Dim[axis]
 		switch {
 		case k.Format.Fields:

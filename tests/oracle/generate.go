@@ -19,6 +19,8 @@ type generator struct {
 	deep   int
 	faults bool // tasks may fail
 	errors bool // statements may fail
+	// checkpoints: the program writes some
+	checkpoints bool
 	// format and elem are those of most sparse matrices of a program that has many of them; "": it has few
 	format string
 	elem   Type
@@ -34,6 +36,7 @@ type opened struct {
 func Generate(seed uint64) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{}}
 	g.faults, g.errors = g.chance(40), g.chance(30)
+	g.checkpoints = g.chance(12)
 	g.m = NewMachine(g.p)
 	for range g.IntN(3) {
 		g.try(&Stmt{Kind: Let, Name: g.name("q"), Expr: pick(g, num(int64(g.IntN(20))), float(float64(g.IntN(20))/4))})
@@ -74,6 +77,9 @@ func Generate(seed uint64) *Program {
 }
 
 func (g *generator) addCodelet(c *Codelet) {
+	if g.chance(10) {
+		c.Retry = 1 + g.IntN(3)
+	}
 	g.p.Codelets = append(g.p.Codelets, c)
 	g.m.codelets[c.Name] = c
 }
@@ -536,7 +542,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		s.Args[k] = Arg{Expr: g.scalarArg(t)}
 	}
 	if g.chance(15) {
-		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2")
+		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2", "retry = 2", "retry = 1, color = 3")
 	}
 	return s
 }

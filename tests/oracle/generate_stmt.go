@@ -11,6 +11,10 @@ import (
 // statement adds a statement of any kind.
 func (g *generator) statement() {
 	deep := len(g.open)
+	if g.checkpoints && g.chance(8) {
+		g.try(&Stmt{Kind: Checkpoint})
+		return
+	}
 	if g.format != "" && g.chance(35) {
 		g.sparseStatement()
 		return

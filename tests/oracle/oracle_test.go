@@ -200,7 +200,7 @@ func features() []string {
 	for op := range bitOps {
 		out = append(out, "script "+op, "body "+op)
 	}
-	out = append(out, "complex REDUX", "csr W", "csr COMMUTE", "layout = aos", "REDUX bool", "REDUX f16", "REDUX bf16")
+	out = append(out, "complex REDUX", "csr W", "csr COMMUTE", "layout = aos", "checkpoint", "REDUX bool", "REDUX f16", "REDUX bf16")
 	for _, s := range []string{"R", "W", "RW", "COMMUTE", "copy", "print", "view"} {
 		out = append(out, "struct "+s)
 	}

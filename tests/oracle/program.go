@@ -117,6 +117,7 @@ type Codelet struct {
 	Like        map[string]string // operand: the one with whose indices it is used
 	Lengths     map[string]string // operand: the size of the sparse matrix that is its length, "rows" or "cols"
 	Faults      bool              // the body may fail
+	Retry       int               // how often a task may run again after it failed; 0: not written
 }
 
 // A Func is a function of the script. Its parameters have types in the text.
@@ -162,6 +163,7 @@ const (
 	Break
 	Continue
 	Assert
+	Checkpoint
 )
 
 // A Stmt is a statement of a script or of the body of a codelet. Which fields count

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang"
 )
@@ -19,14 +20,14 @@ import (
 const alone = "possible on one rank only"
 
 // runOnRanks runs prog on some ranks in this process, and returns how what one of them does differs from want. ok is false if the program uses
-// what only runs on one rank have.
-func runOnRanks(t testing.TB, prog *lang.Program, size int, want *Outcome) (bad string, ok bool) {
+// what only runs on one rank have. Checkpoints are in dir; from is the one to go on from, or nil.
+func runOnRanks(t testing.TB, prog *lang.Program, size int, want *Outcome, dir string, from *engine.Checkpoint) (bad string, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var group sync.WaitGroup
 	all := make([]string, size)
 	for r, end := range cluster.Local(size) {
-		group.Go(func() { all[r] = runAsRank(ctx, t, prog, end, want) })
+		group.Go(func() { all[r] = runAsRank(ctx, t, prog, end, want, dir, from) })
 	}
 	group.Wait()
 	ok = true
@@ -41,11 +42,14 @@ func runOnRanks(t testing.TB, prog *lang.Program, size int, want *Outcome) (bad 
 	return bad, ok
 }
 
-func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluster.Comm, want *Outcome) string {
+func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluster.Comm, want *Outcome, dir string, from *engine.Checkpoint) string {
 	rt, stop := mode{workers: 1 + end.Rank()%2, policy: "lws"}.open(t)
 	defer stop()
+	if end.Rank() > 0 {
+		from = nil
+	}
 	var out bytes.Buffer
-	inst, err := prog.Start(ctx, rt, lang.Stdout(&out), lang.Ranks(end))
+	inst, err := prog.Start(ctx, rt, append(checkpoints(dir, from), lang.Stdout(&out), lang.Ranks(end))...)
 	if err == nil {
 		defer inst.Close()
 	}
@@ -109,7 +113,7 @@ func runAsRank(ctx context.Context, t testing.TB, prog *lang.Program, end cluste
 // TestRanks holds random programs, on several ranks, against the oracle. Tasks of some of them fail.
 func TestRanks(t *testing.T) {
 	end := time.Now().Add(*soak)
-	ran, failed, n := 0, 0, uint64(0)
+	ran, failed, went, n := 0, 0, 0, uint64(0)
 	for ; n < programs || time.Now().Before(end); n++ {
 		p := Generate(*seed + n)
 		text := p.Text()
@@ -122,8 +126,20 @@ func TestRanks(t *testing.T) {
 		if ds.Err() != nil {
 			continue
 		}
-		bad, ok := runOnRanks(t, prog, []int{1, 2, 3, 4, 7}[n%5], want)
-		if bad != "" {
+		sizes := []int{1, 2, 3, 4, 7}
+		dir, remove := folder(t, want)
+		bad, ok := runOnRanks(t, prog, sizes[n%5], want, dir, nil)
+		if bad == "" && ok {
+			bad = goOn(dir, want, func(want *Outcome, dir string, from *engine.Checkpoint) string {
+				size := sizes[(n+n/5)%5]
+				bad, ok := runOnRanks(t, prog, size, want, dir, from)
+				if went++; bad == "" && !ok {
+					bad = alone
+				}
+				return bad
+			})
+		}
+		if remove(); bad != "" {
 			t.Fatalf("program %d: %s\n%s", *seed+n, bad, text)
 		}
 		if ok {
@@ -132,7 +148,7 @@ func TestRanks(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d of %d programs ran, and something failed in %d", ran, n, failed); ran < int(n)/4 || failed < int(n)/50 {
-		t.Error("too few programs ran on ranks, or failed there")
+	if t.Logf("%d of %d programs ran, something failed in %d, and %d went on from checkpoints", ran, n, failed, went); ran < int(n)/4 || failed < int(n)/50 || went < int(n)/100 {
+		t.Error("too few programs ran on ranks, failed there, or went on from checkpoints")
 	}
 }

@@ -35,6 +35,7 @@ type Outcome struct {
 	Tasks   []Task
 	Failed  int
 	Lost    int            // tasks that were cancelled
+	Written []Written      // checkpoints
 	Final   []Final        // of data of the top level, when it came to its end
 	Blocked bool           // tasks were left that wait for a gate
 	Passed  bool           // a COMMUTE use passed one that waited for a gate or held data
@@ -293,6 +294,8 @@ func (m *Machine) run1(s *Stmt) flow {
 		for _, r := range s.Refs {
 			m.wait(r, s.Line)
 		}
+	case Checkpoint:
+		m.checkpoint(s.Line)
 	case Print:
 		var texts []string
 		for _, e := range s.Exprs {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -86,11 +87,25 @@ func check(t testing.TB, text string, want *Outcome, modes []mode) (bad string, 
 	if err := ds.Err(); err != nil {
 		return refused(want, ds), false
 	}
-	for _, m := range modes {
+	for k, m := range modes {
 		if m.deterministic && want.Passed { // there COMMUTE uses have an order, and it waits, too
 			continue
 		}
-		if bad := runAs(t, prog, m, want); bad != "" {
+		dir, remove := folder(t, want)
+		bad := runAs(t, prog, m, want, dir, nil)
+		if bad == "" {
+			other := modes[(k+1)%len(modes)]
+			if other.deterministic && want.Passed {
+				other = m
+			}
+			bad = goOn(dir, want, func(want *Outcome, dir string, from *engine.Checkpoint) string {
+				return runAs(t, prog, other, want, dir, from)
+			})
+			if bad != "" {
+				bad = fmt.Sprintf("then %v: %s", other, bad)
+			}
+		}
+		if remove(); bad != "" {
 			return fmt.Sprintf("%v: %s", m, bad), true
 		}
 	}
@@ -169,14 +184,73 @@ func (m mode) open(t testing.TB) (*engine.Runtime, func()) {
 	}
 }
 
-// runAs runs prog in mode m.
-func runAs(t testing.TB, prog *lang.Program, m mode, want *Outcome) string {
+// folder makes a folder for the checkpoints of a script, if it writes any; remove takes it away.
+func folder(t testing.TB, want *Outcome) (dir string, remove func()) {
+	if len(want.Written) == 0 {
+		return "", func() {}
+	}
+	dir, err := os.MkdirTemp("", "starpush-oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, func() { os.RemoveAll(dir) }
+}
+
+// goOn calls run for each of the two newest of the checkpoints that a script has written to a folder in dir, with what is left to do, and a
+// folder that has that checkpoint alone.
+func goOn(dir string, want *Outcome, run func(want *Outcome, dir string, from *engine.Checkpoint) string) string {
+	n := len(want.Written)
+	for k := max(0, n-2); k < n; k++ {
+		to := filepath.Join(dir, fmt.Sprint("from", k+1))
+		generation := filepath.Join(checkpointFolder, fmt.Sprint(k+1))
+		if err := os.CopyFS(filepath.Join(to, generation), os.DirFS(filepath.Join(dir, generation))); err != nil {
+			return err.Error()
+		}
+		from, err := engine.OpenCheckpoint(filepath.Join(to, checkpointFolder))
+		if err != nil {
+			return err.Error()
+		}
+		if bad := run(want.behind(want.Written[k]), to, from); bad != "" {
+			return fmt.Sprintf("checkpoint %d of %d: %s", k+1, n, bad)
+		}
+	}
+	return ""
+}
+
+// behind is what a run does that goes on from a checkpoint. Tasks before that have not failed, as the script would have ended there.
+func (o *Outcome) behind(w Written) *Outcome {
+	moved := func(list []Task) (out []Task) {
+		for _, x := range list {
+			x.ID -= w.Tasks
+			out = append(out, x)
+		}
+		return out
+	}
+	raised := func(e *Error) *Error {
+		if e == nil {
+			return nil
+		}
+		c := *e
+		c.Tasks = moved(e.Tasks)
+		return &c
+	}
+	r := *o
+	r.Output, r.Tasks, r.Err, r.AtEnd = o.Output[w.Output:], moved(o.Tasks[w.Tasks:]), raised(o.Err), raised(o.AtEnd)
+	r.Final = slices.Clone(o.Final)
+	for k := range r.Final {
+		r.Final[k].Tasks = moved(r.Final[k].Tasks)
+	}
+	return &r
+}
+
+// runAs runs prog in mode m. Checkpoints are in dir; from is the one to go on from, or nil.
+func runAs(t testing.TB, prog *lang.Program, m mode, want *Outcome, dir string, from *engine.Checkpoint) string {
 	rt, stop := m.open(t)
 	defer stop()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var out bytes.Buffer
-	opts := []lang.Option{lang.Stdout(&out)}
+	opts := append(checkpoints(dir, from), lang.Stdout(&out))
 	if m.deterministic {
 		opts = append(opts, lang.Deterministic())
 	}
@@ -205,6 +279,16 @@ func runAs(t testing.TB, prog *lang.Program, m mode, want *Outcome) string {
 	}
 	inst.Close()
 	return bad
+}
+
+// checkpoints are the options of a run with checkpoints in dir; from is the one to go on from, or nil.
+func checkpoints(dir string, from *engine.Checkpoint) []lang.Option {
+	return []lang.Option{lang.Resume(from), lang.WithCheckpoints(func(name string) (string, error) {
+		if dir == "" {
+			return "", errors.New("no checkpoint should be written")
+		}
+		return filepath.Join(dir, name), nil
+	})}
 }
 
 func (e *Error) code() string {

@@ -16,7 +16,11 @@ func (p *Program) Text() string {
 		w.line("struct %s { %s }", s.Name, strings.Join(each(s.Fields, func(f Field) string { return f.Name + ": " + f.Elem.String() }), "; "))
 	}
 	for _, c := range p.Codelets {
-		w.line("codelet %s(%s) {", c.Name, list(firsts(c.Ops, func(o Operand) int { return o.Field }), Operand.text))
+		with := ""
+		if c.Retry > 0 {
+			with = fmt.Sprintf(" with retry = %d", c.Retry)
+		}
+		w.line("codelet %s(%s)%s {", c.Name, list(firsts(c.Ops, func(o Operand) int { return o.Field }), Operand.text), with)
 		w.block(c.Body)
 		w.line("}")
 	}
@@ -82,6 +86,8 @@ func (w *writer) stmt(s *Stmt) {
 	case Unpartition, Invalidate, Unregister, Evict, Wait, Prefetch, Hint:
 		verb := [...]string{Unpartition: "unpartition", Invalidate: "invalidate", Unregister: "unregister", Evict: "evict", Wait: "wait", Prefetch: "prefetch", Hint: "hint"}[s.Kind]
 		w.line("%s", strings.TrimRight(fmt.Sprintf("%s %s %s", verb, list(s.Refs, (*Ref).text), s.Text), " "))
+	case Checkpoint:
+		w.line("checkpoint %q", checkpointFolder)
 	case Insert:
 		w.line("%s", insertText(s))
 	case Call:

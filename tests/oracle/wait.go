@@ -90,6 +90,28 @@ func (m *Machine) waitAll(line int) func() {
 	}
 }
 
+// Written is where a script was when it wrote a checkpoint.
+type Written struct {
+	Output int // bytes that it had printed
+	Tasks  int // that it had inserted
+}
+
+// checkpointFolder is the folder of all checkpoints.
+const checkpointFolder = "state"
+
+// checkpoint waits for all tasks and reads all data.
+func (m *Machine) checkpoint(line int) {
+	if len(m.holds) > 0 {
+		m.fail(line, "E0405")
+	}
+	m.waitAll(line)()
+	for d := range m.allData() {
+		d.whole.settle(R)
+	}
+	m.Used["checkpoint"]++
+	m.Written = append(m.Written, Written{m.out.Len(), len(m.Tasks)})
+}
+
 // allData is the data that tasks have used.
 func (m *Machine) allData() map[*datum]bool {
 	all := map[*datum]bool{}
