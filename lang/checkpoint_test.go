@@ -152,10 +152,12 @@ print(x)
 	}
 }
 
-// TestHeldWhileGoingOn: on the way to a checkpoint the script reads data that it holds, or a part of that, again.
+// TestHeldWhileGoingOn: on the way to a checkpoint the script reads data that it holds, or a part of that, again. Tasks have the numbers of
+// the whole run.
 func TestHeldWhileGoingOn(t *testing.T) {
 	const script = `
 codelet inc(x: RW vector[i64]) { each i in x { x[i] += i } }
+codelet next(x: RW variable[i64]) { x += 1 }
 register x = vector[i64](6, fill = 1)
 register y = variable[i64](fill = 5)
 partition v = x by halves()
@@ -174,9 +176,10 @@ acquire RW x as a {
     acquire R v[0] as c { sum = sum + c[0] + a[1] }
     sum = sum + a[0] + a[5]
 }
-insert inc(RW v[0])
+let t = insert inc(RW v[0])
 checkpoint "state"
-print(sum, x, y)
+let u = insert next(RW y)
+print(sum, x, y, t, u)
 `
 	for _, size := range []int{1, 2, 3} {
 		dir := t.TempDir()

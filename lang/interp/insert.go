@@ -108,6 +108,9 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 		return nil
 	}
 	out := &Task{t: t, ticket: ticket, codelet: s.codelet.Name, site: s}
+	if m.checkpoints != nil {
+		out.before = m.checkpoints.skips
+	}
 	if sync {
 		m.waitTask(out, s.at)
 	}

@@ -140,7 +140,7 @@ type Machine struct {
 
 	checkpoints *checkpoints        // nil: the script writes none, or they are over
 	registers   registers           // while there are checkpoints
-	held        []*Array            // that the script has acquired
+	held        heldArrays          // by the script
 	pending     []*engine.TaskError // failures not raised yet
 	told        int64               // the last task, in the order of insertion, when a failure was last reported
 	causes      []error             // why calls were cancelled, as reported

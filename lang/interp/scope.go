@@ -18,6 +18,9 @@ type owned struct {
 	moved bool // returned: it goes to the block of the call
 }
 
+// heldArrays are the arrays that a script has acquired and not released.
+type heldArrays []*Array
+
 // scoped wraps the body of a block that owns things.
 func scoped(body stmt) stmt {
 	return func(f *frame) (k ctl) {

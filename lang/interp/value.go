@@ -73,12 +73,13 @@ type Task struct {
 	codelet string
 	site    *insertSite
 	id      int64 // of a task that a run left out which goes on from a checkpoint
+	before  int64 // tasks that such a run left out before this one
 }
 
 // String writes t as in the language.
 func (t *Task) String() string {
 	if t.ticket != nil {
-		return fmt.Sprintf("task %d %s", t.ticket.ID(), t.codelet)
+		return fmt.Sprintf("task %d %s", t.before+int64(t.ticket.ID()), t.codelet)
 	}
 	if t.id > 0 {
 		return fmt.Sprintf("task %d %s", t.id, t.codelet)
@@ -87,7 +88,7 @@ func (t *Task) String() string {
 	if k == nil {
 		k = t.was
 	}
-	return fmt.Sprintf("task %d %s", k.ID(), t.codelet)
+	return fmt.Sprintf("task %d %s", t.before+k.ID(), t.codelet)
 }
 
 // Gate is a gate value.
