@@ -74,6 +74,22 @@ func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dep
 	e.task = nil // it is used again
 }
 
+// retryEvent reports that the kernel of t is about to run again after err, to listeners that want to know.
+func (rt *Runtime) retryEvent(t *task, worker int, err error) {
+	e := &RetryEvent{Job: t.job, ID: t.Order, Worker: worker, Time: time.Now(), Runs: t.runs(), Err: err}
+	for _, l := range []Listener{rt.opt.Listener, t.job.opt.Listener} {
+		again, ok := l.(RetryListener)
+		if !ok {
+			continue
+		}
+		if _, ok := l.(boundedListener); ok {
+			again.RetryEvent(e)
+			continue
+		}
+		isolate.Call(func() { again.RetryEvent(e) })
+	}
+}
+
 // deliver calls l, if there is one, where nothing it does can harm the caller.
 func deliver(l Listener, e *Event) {
 	if l == nil {
@@ -254,6 +270,23 @@ type CopyEvent struct {
 type CopyListener interface {
 	Listener
 	CopyEvent(*CopyEvent)
+}
+
+// RetryEvent is a kernel that returned an error, and is about to run again on the same worker: see TaskOptions.Retry. It comes between the TaskStarted
+// event of the task and that of its end.
+type RetryEvent struct {
+	Job    *Job
+	ID     int64 // of the task in its job
+	Worker int
+	Time   time.Time
+	Runs   int   // so far, from 1
+	Err    error // of the last of them
+}
+
+// RetryListener is a Listener that also receives kernels which run again. RetryEvent is called as TaskEvent is.
+type RetryListener interface {
+	Listener
+	RetryEvent(*RetryEvent)
 }
 
 // ChoiceEvent is why the policy gave a task to a worker. Another one that has nothing

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -259,5 +260,85 @@ func TestMuteWhileListening(t *testing.T) {
 	must(t, rt.Listen(nil))
 	if rt.Mute() {
 		t.Error("muted a runtime without a listener")
+	}
+}
+
+// retryNotes counts events of tasks and of kernels that run again; wild ones end in the most unpleasant way.
+type retryNotes struct {
+	mu     sync.Mutex
+	events map[EventKind]int
+	again  []RetryEvent
+	wild   bool
+}
+
+func (n *retryNotes) TaskEvent(e *Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.Internal == "" {
+		n.events[e.Kind]++
+	}
+}
+
+func (n *retryNotes) RetryEvent(e *RetryEvent) {
+	n.mu.Lock()
+	n.again = append(n.again, *e)
+	n.mu.Unlock()
+	switch {
+	case n.wild && e.Runs == 1:
+		panic("in a listener")
+	case n.wild:
+		runtime.Goexit()
+	}
+}
+
+// TestRetryEvents: each run of a kernel but the last is an event for the listeners of the runtime and of the job; what they do there harms no task.
+func TestRetryEvents(t *testing.T) {
+	for _, o := range []Options{{Workers: 2}, {Sequential: true}} {
+		all, own := &retryNotes{events: map[EventKind]int{}}, &retryNotes{events: map[EventKind]int{}, wild: true}
+		o.Listener = all
+		rt, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := rt.NewJob(t.Context(), JobOptions{Listener: own})
+		h, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}}, func(*iface.Buffer) error { return nil })
+		must(t, err)
+		flaky := errors.New("once more")
+		runs := 0
+		some := &Codelet{Name: "some", CPU: []Impl{func(*TaskContext) error {
+			if runs++; runs%3 != 0 {
+				return flaky
+			}
+			return nil
+		}}}
+		never := &Codelet{Name: "never", CPU: []Impl{func(*TaskContext) error { return flaky }}}
+		spec := func(c *Codelet) *TaskSpec {
+			return &TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW}}}
+		}
+		for range 2 {
+			_, err := j.SubmitWith(spec(some), TaskOptions{Retry: 5})
+			must(t, err)
+		}
+		failed, err := j.SubmitWith(spec(never), TaskOptions{Retry: 1})
+		must(t, err)
+		_ = j.Wait(t.Context())
+		for _, n := range []*retryNotes{all, own} {
+			got := map[int64][]int{}
+			for _, e := range n.again {
+				got[e.ID] = append(got[e.ID], e.Runs)
+				if e.Job != j || e.Time.IsZero() || !errors.Is(e.Err, flaky) || e.Worker < 0 && !o.Sequential {
+					t.Errorf("%+v", e)
+				}
+			}
+			want := map[int64][]int{1: {1, 2}, 2: {1, 2}, failed.ID(): {1}}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("runs that failed, by task: %v, want %v", got, want)
+			}
+			if n.events[TaskDone] != 2 || n.events[TaskFailed] != 1 || n.events[TaskStarted] != 3 {
+				t.Errorf("other events: %v", n.events)
+			}
+		}
+		_ = j.Close()
+		must(t, rt.Close())
 	}
 }

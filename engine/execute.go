@@ -264,6 +264,9 @@ func (w *worker) callAgain(t *task, fn Impl) error {
 			w.poison(t)
 		}
 		t.job.retries.Add(1)
+		if w.rt.hasListeners() {
+			w.rt.retryEvent(t, w.id, err)
+		}
 	}
 }
 

@@ -74,8 +74,15 @@ func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 
 // Ranks makes the run one of several processes that run the script together, each with a Runtime of its own: each executes all of the
 // script, a task runs on one of them, and all read the same values. Every rank must be given the same script, params and
-// data. All print and save the same, so one of them should show it. A session, and a plan, have one rank.
+// data. All print and save the same, so one of them should show it. A session has one rank, and so has a plan without PlanRanks.
 func Ranks(c cluster.Comm) Option { return func(o *runConfig) { o.Config.Ranks = c } }
+
+// ObserveRanks calls fn at the end of a run on several ranks, with what each rank did: tasks, messages, times. All ranks are given it, or none.
+// If the others cannot be asked, as the run was ended by one of them, the report has this rank alone.
+func ObserveRanks(fn func(*cluster.Report)) Option { return func(c *runConfig) { c.OnRanks = fn } }
+
+// PlanRanks makes a plan one for n ranks, see Plan.Ranks; 0 or 1: for one. Runs ignore it.
+func PlanRanks(n int) Option { return func(c *runConfig) { c.PlanRanks = n } }
 
 // WithCheckpoints lets the script write checkpoints: folder returns the folder of the operating system that the name in
 // a `checkpoint` statement stands for, which is made if need be, or an error. Without it they are an error, as nothing is

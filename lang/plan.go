@@ -18,6 +18,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
@@ -36,6 +37,9 @@ type Plan struct {
 	// HostCalls are the names of the host functions that were called to make the plan,
 	// sorted. Their effects have happened.
 	HostCalls []string
+	// Ranks predicts what each rank does, of a plan with PlanRanks: the tasks that it runs, and the messages, which a run with these tasks
+	// sends exactly. It has no times. nil: there is one rank.
+	Ranks *cluster.Report
 
 	prog *Program
 	opts []Option
@@ -87,7 +91,7 @@ func newPlan(ctx context.Context, found *interp.Planned, title string, called ma
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Paths: found.Paths, HostCalls: slices.Sorted(maps.Keys(called))}
+	p := &Plan{Paths: found.Paths, Ranks: found.Ranks, HostCalls: slices.Sorted(maps.Keys(called))}
 	p.setGraph(g)
 	return p, nil
 }

@@ -326,3 +326,86 @@ save(x, "no/x.npy")
 		})
 	}
 }
+
+// TestRanksReport: rank 0 gets the figures of all ranks at the end of a run, also of one that fails on all of them; a panic of the host is an error of the
+// run. A plan has the figures of the run, and without PlanRanks none.
+func TestRanksReport(t *testing.T) {
+	const good = `
+codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+register x = vector[f64](12, fill = 1)
+partition x by blocks(4)
+for b in 0..4 { insert add(RW x[b]) }
+print(x)
+`
+	report := func(all []*cluster.Report) func(int) lang.Option {
+		return func(r int) lang.Option {
+			return lang.ObserveRanks(func(got *cluster.Report) {
+				if all[r] != nil {
+					t.Errorf("rank %d: reported twice", r)
+				}
+				all[r] = got
+			})
+		}
+	}
+	for _, test := range []struct {
+		name, src string
+		tasks     int64
+	}{
+		{"a good run", good, 4},
+		{"a failure", "codelet part(x: RW vector[i64]) { each i in x { x[i] = 1 // (x[i] - 1) } }\nregister x = vector[i64](4, fill = 3)\nregister y = vector[i64](4, fill = 1)\ninsert part(RW x)\nprint(x)\ninsert part(RW y)\nprint(y)\n", 2},
+		{"an error of the script", good + "print([1][3])\n", 4},
+	} {
+		all := make([]*cluster.Report, 3)
+		_, errs := onRanks(t, 3, t.TempDir(), test.src, report(all))
+		first := all[0]
+		if first == nil || first.Size != 3 || len(first.Ranks) != 3 {
+			t.Errorf("%s: rank 0 gets %+v; %v", test.name, first, errs)
+			continue
+		}
+		tasks := int64(0)
+		for _, x := range first.Ranks {
+			tasks += x.Tasks
+			if x.Workers != 2 || x.Seconds <= 0 {
+				t.Errorf("%s: %+v", test.name, x)
+			}
+		}
+		if tasks != test.tasks || first.Sent().Messages == 0 {
+			t.Errorf("%s: %d tasks, want %d; %+v", test.name, tasks, test.tasks, first)
+		}
+		for r, got := range all {
+			if got == nil {
+				t.Errorf("%s: rank %d gets nothing", test.name, r)
+			}
+		}
+	}
+	_, errs := onRanks(t, 2, t.TempDir(), good, func(int) lang.Option {
+		return lang.ObserveRanks(func(*cluster.Report) { panic("no") })
+	})
+	for r, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "ObserveRanks") {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+	p, diags := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "t.spu", []byte(good))
+	if p == nil {
+		t.Fatal(diags.Err())
+	}
+	for n, want := range map[int]int64{-1: 0, 0: 0, 1: 0, 3: 4, 4096: 4} {
+		plan, err := p.Plan(t.Context(), engine.Machine{Workers: 1}, lang.PlanRanks(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (plan.Ranks != nil) != (want > 0) {
+			t.Errorf("a plan for %d ranks has %+v", n, plan.Ranks)
+		}
+		got := int64(0)
+		if plan.Ranks != nil {
+			for _, x := range plan.Ranks.Ranks {
+				got += x.Tasks
+			}
+		}
+		if got != want || len(plan.Graph.Tasks) < 4 {
+			t.Errorf("%d tasks on %d ranks, want %d; the graph has %d", got, n, want, len(plan.Graph.Tasks))
+		}
+	}
+}

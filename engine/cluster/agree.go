@@ -24,6 +24,9 @@ func (j *Job) Share(ctx context.Context, rank int, mine []byte) ([]byte, error) 
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
+	if j.plans {
+		return mine, nil
+	}
 	if rank != j.Rank() {
 		got, err := j.hear(ctx, rank)
 		if err != nil {
@@ -47,6 +50,21 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
+	if j.plans {
+		return [][]byte{mine}, nil
+	}
+	packed, err := j.collect(ctx, mine)
+	if err == nil {
+		packed, err = j.Share(ctx, 0, packed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.unpackAll(packed)
+}
+
+// collect is the first half of Gather: rank 0 gets what unpackAll takes, and the others nothing.
+func (j *Job) collect(ctx context.Context, mine []byte) (packed []byte, err error) {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(j.sequence))
 	head = binary.LittleEndian.AppendUint64(head, uint64(j.tasks))
 	if j.Rank() != 0 {
@@ -54,7 +72,6 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 			return nil, j.fail(err)
 		}
 	}
-	var packed []byte
 	if j.Rank() == 0 {
 		var diverged *DivergedError
 		var list []byte
@@ -83,10 +100,11 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 		}
 		packed = append(packed, list...)
 	}
-	packed, err := j.Share(ctx, 0, packed)
-	if err != nil {
-		return nil, err
-	}
+	return packed, nil
+}
+
+// unpackAll returns what each rank has passed to Gather, or stops the job if the ranks did not submit the same.
+func (j *Job) unpackAll(packed []byte) ([][]byte, error) {
 	word := func() uint64 {
 		v := binary.LittleEndian.Uint64(packed)
 		packed = packed[8:]
@@ -106,6 +124,9 @@ func (j *Job) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
 // Agree gives all ranks an error if one of them passes one: its own error on a rank that has one, and elsewhere a *RemoteError of the first
 // such rank. The tasks of a rank that passes an error are cancelled, so that others do not wait for them.
 func (j *Job) Agree(ctx context.Context, mine error) error {
+	if j.plans {
+		return mine
+	}
 	var packed []byte
 	if mine != nil {
 		j.job.Cancel(mine)

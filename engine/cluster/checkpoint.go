@@ -30,7 +30,7 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []engine.NamedDat
 			return j.fail(err)
 		}
 	}
-	if err := j.Wait(ctx); err != nil {
+	if err := j.Wait(ctx); err != nil || j.plans {
 		return err
 	}
 	return j.job.CheckpointGroup(ctx, dir, data, state, engine.CheckpointGroup{Rank: j.rank, Size: j.size, Gather: j.Gather, Share: j.share, Numbers: j.known})

@@ -11,7 +11,7 @@
 // and the parts of views by ViewOptions.Grid; the ranks deal all other data themselves (Owner).
 //
 // The messages are the fewest that owners and order allow: a value goes to a rank at most once before it is
-// written again, and only in those elements that the rank lacks.
+// written again, and only in those elements that the rank lacks. Job.Report counts them, and a job of NewPlan predicts them.
 package cluster
 
 // Comm carries messages between ranks. Messages from one rank to another with the same tag arrive in the

@@ -148,6 +148,9 @@ func (j *Job) fail(err error) error {
 
 // refuse is fail for a task that this rank refuses: the others hear of it from Fail, with what the program has to say about it, or from Close.
 func (j *Job) refuse(err error) error {
+	if j.plans {
+		return err
+	}
 	j.refused = err
 	return j.stop(err)
 }
@@ -220,7 +223,7 @@ var arrival = []byte{1}
 // Meet waits until all ranks have called it, which returns nil, or until ctx or the job has ended. A program that has failed in the same way on all
 // ranks calls it, once, before Fail, so that all have come as far, with the values that this needs, before the first one gives up.
 func (j *Job) Meet(ctx context.Context) error {
-	if err := j.Err(); err != nil {
+	if err := j.Err(); err != nil || j.plans {
 		return err
 	}
 	j.arrived()
@@ -291,6 +294,9 @@ func (j *Job) sendArrival(up bool, b []byte) {
 func (j *Job) Lost(h *datamgr.Handle) (*engine.TaskError, error) {
 	if h == nil || !h.Alive() || emptyPart(h) {
 		return nil, nil
+	}
+	if j.plans {
+		return j.job.Lost(h), nil
 	}
 	p, err := j.place(h)
 	if err != nil {

@@ -24,6 +24,7 @@ type Job struct {
 	job        *engine.Job
 	comm       Comm
 	rank, size int
+	plans      bool // see NewPlan
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -33,7 +34,7 @@ type Job struct {
 	table    placeTable
 	sequence sequence
 	tasks    int64 // of all ranks
-	sent     Traffic
+	figures  figures
 	sentTo   []int // messages to each rank so far
 	gotFrom  []int // and from each
 
@@ -55,9 +56,6 @@ type Job struct {
 
 // lostError is why a job can do nothing any more.
 type lostError struct{ error }
-
-// Traffic counts messages with data.
-type Traffic struct{ Messages, Bytes int64 }
 
 // distributed is data, and its handles that were used.
 type distributed struct {
@@ -108,11 +106,16 @@ type Options struct {
 
 // NewJob returns a job on a runtime of this rank. The caller closes it before the runtime.
 func NewJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options) *Job {
+	return newJob(ctx, rt, comm, o, false)
+}
+
+func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans bool) *Job {
 	ctx, cancel := context.WithCancelCause(ctx)
 	size := comm.Size()
 	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
 		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
-		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe}
+		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe, plans: plans}
+	j.figures = newFigures(size)
 	j.meeting.all = make(chan struct{})
 	j.listen()
 	return j
@@ -127,9 +130,6 @@ func (j *Job) Size() int { return j.size }
 // Local returns the job of the engine that has the tasks of this rank. Tasks submitted to it are those of
 // this rank alone, and must not use data of other tasks.
 func (j *Job) Local() *engine.Job { return j.job }
-
-// Sent returns what this rank has sent so far.
-func (j *Job) Sent() Traffic { return j.sent }
 
 // Task is a task that every rank submits, and one runs.
 type Task struct {
@@ -157,12 +157,13 @@ func (e *UnsupportedError) Error() string { return "cluster: " + e.Message }
 // once that one calls Fail or Close.
 func (j *Job) Submit(t *Task) error {
 	rank, err := j.route(t)
-	if err != nil || rank != j.rank {
+	if err != nil || rank != j.rank && !j.plans {
 		return err
 	}
 	if err := j.job.Submit(&t.TaskSpec); err != nil {
 		return j.refuse(err)
 	}
+	j.figures.tasks[rank]++
 	return nil
 }
 
@@ -189,10 +190,11 @@ func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) {
 		return nil, err
 	}
 	ticket := &Ticket{id: j.tasks, rank: rank}
-	if rank == j.rank {
+	if rank == j.rank || j.plans {
 		if ticket.task, err = j.job.SubmitWith(&t.TaskSpec, o); err != nil {
 			return nil, j.refuse(err)
 		}
+		j.figures.tasks[rank]++
 	}
 	return ticket, nil
 }
@@ -260,6 +262,10 @@ func boxOf(h *datamgr.Handle) Box {
 func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	for i := range moves {
 		m := &moves[i]
+		if j.plans {
+			j.figures.count(m.From, m.To, bytesOf(h, &m.Box))
+			continue
+		}
 		if m.From != j.rank && m.To != j.rank {
 			continue
 		}
@@ -420,7 +426,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 				return j.fail(err)
 			}
 		}
-		if h.Home() && h.Parent() == nil { // memory of the program gets the last value, on all ranks
+		if (h.Home() || j.figures.homes[h]) && h.Parent() == nil { // memory of the program gets the last value, on all ranks
 			if err := j.everywhere(h); err != nil {
 				return j.fail(err)
 			}

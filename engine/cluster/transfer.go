@@ -27,8 +27,7 @@ func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle,
 func (j *Job) send(h *datamgr.Handle, to int) error {
 	tag := nextTag(&j.sentTo[to])
 	d := h.Desc()
-	j.sent.Messages++
-	j.sent.Bytes += d.Bytes()
+	j.figures.count(j.rank, to, d.Bytes())
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
@@ -71,6 +70,8 @@ func (j *Job) sendNow(data []byte, to, tag int) {
 // receive gives h, at this place of the order, the value that another rank sends.
 func (j *Job) receive(h *datamgr.Handle, from int) error {
 	tag := nextTag(&j.gotFrom[from])
+	d := h.Desc()
+	j.figures.count(from, j.rank, d.Bytes())
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
@@ -79,7 +80,6 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 		if err == nil {
 			data, whole = contiguous(a.Buffer())
 		}
-		d := h.Desc()
 		if !whole || len(data) == 0 {
 			data, whole = make([]byte, max(1, d.Bytes())), len(data) == 0 && whole
 		}
@@ -168,7 +168,7 @@ func (j *Job) initialise(p *Place, rank int) error {
 		return nil
 	}
 	moves, none := p.Claim(rank)
-	if err := j.move(p.Handle, moves); err != nil || rank != j.Rank() || len(none) == 0 {
+	if err := j.move(p.Handle, moves); err != nil || rank != j.Rank() || len(none) == 0 || j.plans {
 		return err
 	}
 	// The engine initialises what is read, as elements of p.
@@ -183,6 +183,9 @@ func (j *Job) contribute(p *Place, rank int) error {
 	home, moves, none := p.Contribute(rank)
 	if err := j.move(h, moves); err != nil {
 		return err
+	}
+	if j.plans {
+		return nil // the one runtime has private copies of its own
 	}
 	if home == j.Rank() {
 		for _, box := range none {
@@ -218,6 +221,15 @@ func combiner(r *datamgr.Reduction) *engine.Codelet {
 
 // sum adds what the ranks have contributed to p to its value, in the order of the ranks.
 func (j *Job) sum(p *Place) error {
+	if j.plans {
+		home, contributors := p.Combine()
+		for _, r := range contributors {
+			if r != home {
+				j.figures.count(r, home, bytesOf(p.Handle, &p.box))
+			}
+		}
+		return nil
+	}
 	h, reduction := p.Handle, p.Handle.Reduction()
 	if !h.Alive() { // its view has ended since
 		var err error

@@ -27,6 +27,7 @@ type chromeEvent struct {
 	Tid  int            `json:"tid"`
 	ID   int            `json:"id,omitempty"`
 	Bp   string         `json:"bp,omitempty"`
+	S    string         `json:"s,omitempty"` // "t": an instant of the thread
 	Args map[string]any `json:"args,omitempty"`
 }
 
@@ -164,8 +165,15 @@ func (c *chrome) tasks(r *Run) {
 		if x.Gang != nil {
 			args["workers"] = len(x.Gang)
 		}
+		if n := len(x.Retries); n > 0 {
+			args["retries"] = n
+		}
 		for _, w := range x.workers() {
 			c.add(chromeEvent{Name: name, Cat: "task", Ph: "X", Ts: micros(x.Started * micro), Dur: span(x.Started, r.ended(x)), Pid: workersPid, Tid: w + 1, Args: args})
+		}
+		for n, a := range x.Retries {
+			c.add(chromeEvent{Name: "retry of " + name, Cat: "retry", Ph: "i", S: "t", Ts: micros(a.Time * micro), Pid: workersPid, Tid: x.Worker + 1,
+				Args: map[string]any{"task": t.ID, "runs": n + 1, "error": a.Err}})
 		}
 		for _, k := range t.Deps {
 			from := &r.Tasks[k]

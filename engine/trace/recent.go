@@ -246,6 +246,14 @@ func (l *both) ChoiceEvent(e *engine.ChoiceEvent) {
 	}
 }
 
+func (l *both) RetryEvent(e *engine.RetryEvent) {
+	for _, x := range []engine.Listener{l.a, l.b} {
+		if c, ok := x.(engine.RetryListener); ok {
+			c.RetryEvent(e)
+		}
+	}
+}
+
 // Running is a task that runs.
 type Running struct {
 	Worker  int

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/starpush/starpush/engine/cluster"
 )
 
 //go:embed report.html
@@ -32,7 +34,8 @@ type report struct {
 	Handles  []string     `json:"handles"`
 	Whys     []string     `json:"whys"`
 	// worker, codelet, id, started, ended, submitted, ready, popped, data, site,
-	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes, and of a parallel task all its workers
+	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes, of a parallel task all its workers (else 0), when its kernel ran again and why (time, error, …);
+	// the last two are left out where they say nothing
 	Tasks   [][]any      `json:"tasks"`
 	Copies  [][]any      `json:"copies"` // link, bytes, data, begin, end
 	Memory  [][3]float64 `json:"memory"` // time, node, bytes
@@ -42,6 +45,37 @@ type report struct {
 	Sites   [][2]int     `json:"sites"`  // source, line
 	Sources []Source     `json:"sources"`
 	Advice  []string     `json:"advice"`
+	Ranks   *reportRanks `json:"ranks,omitempty"` // of a run on several
+}
+
+// reportRanks are the figures of ranks.
+type reportRanks struct {
+	Size  int        `json:"size"`
+	Ranks [][]any    `json:"ranks"` // rank, tasks, pruned, messages and bytes sent, and received, share of the time in kernels, seconds
+	Pairs [][4]int64 `json:"pairs"` // from, to, messages, bytes; the most bytes first
+	Left  int        `json:"left"`  // pairs that are left out
+}
+
+// maxPairs bounds the pairs of ranks on the page.
+const maxPairs = 200
+
+func newReportRanks(r *cluster.Report) *reportRanks {
+	if r == nil {
+		return nil
+	}
+	out := &reportRanks{Size: r.Size, Ranks: [][]any{}, Pairs: [][4]int64{}}
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		out.Ranks = append(out.Ranks, []any{x.Rank, x.Tasks, x.Pruned, x.Sent.Messages, x.Sent.Bytes, x.Received.Messages, x.Received.Bytes, known(x.BusyShare()), round(known(x.Seconds))})
+	}
+	for i, p := range r.Pairs {
+		if i == maxPairs {
+			out.Left = len(r.Pairs) - maxPairs
+			break
+		}
+		out.Pairs = append(out.Pairs, [4]int64{int64(p.From), int64(p.To), p.Messages, p.Bytes})
+	}
+	return out
 }
 
 type reportNode struct {
@@ -141,8 +175,18 @@ func newReport(r *Run, sources []Source) *report {
 		}
 		row := []any{x.Worker, codelets.index(called(t.Codelet, x.Variant)), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
 			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes}
-		if x.Gang != nil {
+		switch {
+		case x.Gang != nil:
 			row = append(row, x.Gang)
+		case x.Retries != nil:
+			row = append(row, 0)
+		}
+		if x.Retries != nil {
+			again := []any{}
+			for _, a := range x.Retries {
+				again = append(again, round(a.Time), a.Err)
+			}
+			row = append(row, again)
 		}
 		d.Tasks = append(d.Tasks, row)
 	}
@@ -177,7 +221,7 @@ func newReport(r *Run, sources []Source) *report {
 			d.Path = append(d.Path, int32(row[i]))
 		}
 	}
-	d.Codelets, d.Whys = codelets.all, whys.all
+	d.Codelets, d.Whys, d.Ranks = codelets.all, whys.all, newReportRanks(r.Ranks)
 	return d
 }
 

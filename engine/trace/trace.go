@@ -22,6 +22,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/graph"
 )
 
@@ -62,6 +63,13 @@ type Times struct {
 	Workers   []int   // that may run it, ascending; nil: all. Shared between tasks
 	Flops     float64 // its work; 0: not known
 	Variant   string  // see engine.Event
+	Retries   []Retry // when its kernel was about to run again
+}
+
+// Retry is a kernel that returned an error and ran again.
+type Retry struct {
+	Time float64 // seconds
+	Err  string
 }
 
 // Copy is a copy between memories.
@@ -87,6 +95,8 @@ type Run struct {
 	Memory  []Memory
 	Seconds float64  // when the last thing ended
 	Advice  []string // what could be done better, for the report
+	// Ranks are the figures of all ranks, of a run on several, for the report; nil: there is one. Tasks, copies and memory are those of this rank.
+	Ranks *cluster.Report
 }
 
 // AlwaysReturns says that the methods do: they are called without a goroutine of
@@ -189,6 +199,19 @@ func (r *Recorder) workersLocked(e *engine.Event) []int {
 		r.mu.may[string(key)] = list
 	}
 	return list
+}
+
+// RetryEvent implements engine.RetryListener.
+func (r *Recorder) RetryEvent(e *engine.RetryEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.g == nil {
+		return
+	}
+	if i, ok := r.mu.g.Find(e.Job, e.ID); ok {
+		t := &r.mu.tasks[i]
+		t.Retries = append(t.Retries, Retry{r.sinceLocked(e.Time), e.Err.Error()})
+	}
 }
 
 // CopyEvent implements engine.CopyListener.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/trace"
@@ -572,6 +574,117 @@ func TestReportVariants(t *testing.T) {
 	}
 	if want := `"codelets":["both (strips)","one","both (native)"]`; !strings.Contains(b.String(), want) {
 		t.Errorf("no %s in the page", want)
+	}
+}
+
+// TestRetries: kernels that run again are in the trace, each time, and on the page.
+func TestRetries(t *testing.T) {
+	rec := &trace.Recorder{}
+	rt, err := engine.New(engine.Options{Workers: 2, Listener: trace.Both(&engine.Journal{}, rec), Profile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	x, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{8}, Name: "x"}, func(*iface.Buffer) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	flaky := &engine.Codelet{Name: "flaky", CPU: []engine.Impl{func(*engine.TaskContext) error {
+		if runs++; runs < 3 {
+			return fmt.Errorf("run %d of it </script>", runs)
+		}
+		return nil
+	}}}
+	calm := &engine.Codelet{Name: "calm", CPU: []engine.Impl{func(*engine.TaskContext) error { return nil }}}
+	for _, c := range []*engine.Codelet{flaky, calm} {
+		if _, err := j.SubmitWith(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: x, Mode: iface.RW}}}, engine.TaskOptions{Retry: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := rec.Run("again")
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for i := range run.Tasks {
+		x := &run.Tasks[i]
+		again += len(x.Retries)
+		for n, a := range x.Retries {
+			if run.Graph.Tasks[i].Codelet != "flaky" || a.Err != fmt.Sprintf("run %d of it </script>", n+1) || a.Time < x.Started || a.Time > x.Ended {
+				t.Errorf("%s ran from %v to %v, and again: %+v", run.Graph.Tasks[i].Codelet, x.Started, x.Ended, a)
+			}
+		}
+	}
+	if again != 2 {
+		t.Errorf("%d retries, want 2", again)
+	}
+	var b bytes.Buffer
+	if err := trace.WriteChrome(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		TraceEvents []struct {
+			Name, Ph, S string
+			Args        map[string]any
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, e := range all.TraceEvents {
+		switch {
+		case e.Ph == "i":
+			seen = append(seen, fmt.Sprint(e.Name, " ", e.S, " ", e.Args["runs"], " ", e.Args["error"]))
+		case e.Name == "flaky" || e.Name == "calm":
+			seen = append(seen, fmt.Sprint(e.Name, " ", e.Args["retries"]))
+		}
+	}
+	slices.Sort(seen)
+	if want := []string{"calm <nil>", "flaky 2", "retry of flaky t 1 run 1 of it </script>", "retry of flaky t 2 run 2 of it </script>"}; !slices.Equal(seen, want) {
+		t.Errorf("the trace has %q, want %q", seen, want)
+	}
+	b.Reset()
+	if err := trace.WriteReport(&b, run, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`,0,\[[0-9.e-]+,"run 1 of it [^"]*",[0-9.e-]+,"run 2 of it [^"]*"\]\]`).MatchString(b.String()) {
+		t.Error("the page has no retries")
+	}
+	if n := strings.Count(b.String(), "</script>"); n != 2 {
+		t.Errorf("the page ends %d scripts", n)
+	}
+}
+
+// TestReportRanks: the page of a run on several ranks has the figures of all, and of pairs those with the most bytes.
+func TestReportRanks(t *testing.T) {
+	of := &cluster.Report{Size: 3, Ranks: []cluster.Rank{
+		{Rank: 0, Tasks: 4, Pruned: 2, Sent: cluster.Traffic{Messages: 3, Bytes: 96}, Received: cluster.Traffic{Messages: 1, Bytes: 8}, Workers: 2, Busy: 1, Seconds: 2},
+		{Rank: 1, Tasks: 2, Pruned: 4, Busy: math.Inf(1), Seconds: math.NaN()}}}
+	for n := range 300 {
+		of.Pairs = append(of.Pairs, cluster.Route{From: 0, To: 1 + n%2, Traffic: cluster.Traffic{Messages: 1, Bytes: int64(300 - n)}})
+	}
+	page := func(of *cluster.Report) string {
+		run := recorded(t)
+		run.Ranks = of
+		var b bytes.Buffer
+		if err := trace.WriteReport(&b, run, nil); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := page(of)
+	for _, want := range []string{`"ranks":{"size":3,"ranks":[[0,4,2,3,96,1,8,0.25,2],[1,2,4,0,0,0,0,0,0]],"pairs":[[0,1,1,300],[0,2,1,299],`, `[0,2,1,101]],"left":100}`, `<section id="ranks" hidden>`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in the page", want)
+		}
+	}
+	if strings.Contains(page(nil), `"ranks":`) {
+		t.Error("the page of one rank has ranks")
 	}
 }
 

@@ -346,7 +346,7 @@ func (m *Machine) bindSparse(o *types.Object, b *Binding, at position) *Handle {
 		if b.Kind != iface.Matrix || b.Elem != o.Type.Elem {
 			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "a plan needs its rows and columns", "`%s` is bound to a %v", o.Name, b.Type())
 		}
-		s.standIn(b.Dims)
+		m.standIn(s, b.Dims, at)
 	}
 	spec := engine.DataSpec{Kind: o.Type.Member("val").Data(), Elem: o.Type.Elem, Site: siteOf(at), Dims: s.Dims(), ReadOnly: b.ReadOnly}
 	if b.Structure != nil {
@@ -582,7 +582,7 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 
 // own gives a datum to the innermost open block.
 func (m *Machine) own(h *Handle) {
-	if m.checkpoints != nil {
+	if m.checkpoints != nil || m.plan != nil && m.ranks != nil {
 		m.registers.add(h)
 	}
 	h.owner = int32(len(m.owned))
@@ -854,6 +854,9 @@ func (m *Machine) bindStructs(o *types.Object, b *Binding, at position) *Handle 
 			}
 			dims = spec.Dims
 		case b.NoMemory && b.Kind == iface.Vector:
+			arrays = append(arrays, m.registerOne(spec.Name, spec, 0, fill, at))
+			m.plannedHome(arrays[len(arrays)-1])
+			continue
 		default:
 			f := m.boundField(o, b, a, at)
 			if spec.Home, spec.Step = f.Home, f.Step; dims[0] > 0 {
@@ -908,6 +911,13 @@ func fieldNames(t *types.Type) (names []string) {
 type numbered struct {
 	n int
 	h *Handle
+}
+
+// plannedHome notes, in a plan for several ranks, that a run has memory of the host for h.
+func (m *Machine) plannedHome(h *datamgr.Handle) {
+	if m.plan != nil && m.ranks != nil {
+		m.ranks.PlanHome(h)
+	}
 }
 
 // registers are the whole data of a run that may be alive, for checkpoints.

@@ -82,6 +82,9 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
 		}
 		m.events.registered(h)
+		if b.NoMemory {
+			m.plannedHome(h)
+		}
 		m.keep = append(m.keep, b.Keep)
 		w := &Handle{h: h, m: m, typ: o.Type, at: c.positionOf(s.Name), owner: -1, ldim: b.LD}
 		w.root = w

@@ -38,6 +38,10 @@ type Config struct {
 	Observe   func(*engine.Job)
 	// Ranks are the processes that run the program together; nil: this one does alone.
 	Ranks cluster.Comm
+	// OnRanks is called at the end of a run on several ranks, with what each did. It is set on all of them, or on none.
+	OnRanks func(*cluster.Report)
+	// PlanRanks is for how many ranks a plan is made; 0: one. Runs ignore it, and plans ignore Ranks.
+	PlanRanks int
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
 	// Digits is the number of significant digits of a float that print shows; digits
@@ -83,7 +87,8 @@ type Machine struct {
 	rt   *engine.Runtime
 	job  *engine.Job
 	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
-	ranks *cluster.Job
+	ranks         *cluster.Job
+	ranksReported bool // Config.OnRanks was called
 	// rankTask is that of the last insert on several ranks: most are of other ranks, and need no memory.
 	rankTask cluster.Task
 
@@ -267,10 +272,14 @@ func (m *Machine) open() error {
 		o.OnInternal = m.record.internal
 		m.ordered = nil
 	}
-	if m.cfg.Ranks != nil {
+	switch planned := m.prog.plan; {
+	case planned && m.cfg.PlanRanks > 1:
+		m.ranks = cluster.NewPlan(context.Background(), m.rt, m.cfg.PlanRanks, cluster.Options{JobOptions: o})
+		m.job = m.ranks.Local()
+	case !planned && m.cfg.Ranks != nil:
 		m.ranks = cluster.NewJob(context.Background(), m.rt, m.cfg.Ranks, cluster.Options{JobOptions: o, Describe: describeFailure})
 		m.job = m.ranks.Local()
-	} else {
+	default:
 		m.job = m.rt.NewJob(context.Background(), o)
 	}
 	if m.record != nil {
@@ -416,7 +425,26 @@ func (m *Machine) meetFailed(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, meetTime)
 	defer cancel()
-	_ = m.ranks.Meet(ctx) // a rank that does not come has another fault
+	if m.ranks.Meet(ctx) == nil { // a rank that does not come has another fault
+		m.reportRanks()
+	}
+}
+
+// reportTime is how long a rank that has come to its end waits for the figures of the others.
+const reportTime = 10 * time.Second
+
+// reportRanks gives the host the figures of all ranks, once: those of this rank alone if the others are not there, as in a run that one of them ended.
+func (m *Machine) reportRanks() {
+	if m.ranks == nil || m.plan != nil || m.cfg.OnRanks == nil || m.ranksReported {
+		return
+	}
+	m.ranksReported = true
+	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
+	defer cancel()
+	r, _ := m.ranks.Report(ctx) // an error is why the run ends, or less than that
+	if err := protect(func() error { m.cfg.OnRanks(r); return nil }); err != nil && m.err == nil {
+		m.err = fmt.Errorf("lang: ObserveRanks: %w", err)
+	}
 }
 
 // unwatch ends the watch over the context that was given to Start.
@@ -548,6 +576,7 @@ func (m *Machine) Close() error {
 		m.endBlock(0, false)
 		m.waitAll(position{})
 	})
+	m.reportRanks()
 	m.closed = true
 	m.unwatch()
 	end := m.job.Close

@@ -23,6 +23,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -32,6 +33,7 @@ import (
 // planning is the path that a machine takes, and what was found on it.
 type planning struct {
 	rec    *graph.Recorder
+	ranks  *cluster.Report      // what each rank does; nil: there is one
 	force  map[position]bool    // what the first unknown decision at a place is
 	count  map[position]int     // unknown decisions so far
 	tried  map[position][2]bool // ways that were taken, on all paths
@@ -136,6 +138,9 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 		}
 		if e := m.Close(); err == nil && pl.session == nil { // what a session leaves goes on
 			err = e
+		}
+		if m.ranks != nil {
+			pl.ranks, _ = m.ranks.Report(ctx) // without messages there is no error
 		}
 	}()
 	if pl.session == nil {
@@ -522,6 +527,7 @@ type PlanConfig struct {
 type Planned struct {
 	Recorder *graph.Recorder // of the path with the most tasks
 	Paths    int
+	Ranks    *cluster.Report // of that path; nil: there is one rank
 
 	limit, left int64 // of the memory of the script
 }
@@ -570,7 +576,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 			spent += pl.steps
 		}
 		if out.Recorder == nil || pl.rec.Len() > out.Recorder.Len() {
-			out.Recorder, out.limit, out.left = pl.rec, pl.limit, pl.left
+			out.Recorder, out.Ranks, out.limit, out.left = pl.rec, pl.ranks, pl.limit, pl.left
 		}
 		var left []position
 		for at, ways := range tried {

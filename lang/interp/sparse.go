@@ -135,7 +135,7 @@ func (m *Machine) loadSparse(s *sparseSource, name string, elem iface.Elem, at p
 			dims, ok = d.desc.Shape(), true
 		}
 		if ok {
-			s.standIn(dims)
+			m.standIn(s, dims, at)
 			return
 		}
 	}
@@ -244,10 +244,24 @@ type sparseSource struct {
 	content unsafe.Pointer
 }
 
+// standIn is sparseSource.standIn in a plan.
+func (m *Machine) standIn(s *sparseSource, dims []int, at position) {
+	s.standIn(dims)
+	m.plannedEntries(s, at)
+}
+
+// plannedEntries marks the entries of s as a guess of the plan. Tasks do not depend on how many there are; messages
+// between ranks do, so a plan by ranks says it.
+func (m *Machine) plannedEntries(s *sparseSource, at position) {
+	s.guessed = true
+	if m.ranks != nil {
+		m.plan.note(at, "how many entries this has is not known before a run: messages with them are estimated")
+	}
+}
+
 // standIn gives s sizes and, as a plan does not know the entries, one in each line, or as many as it has
 // rows.
 func (s *sparseSource) standIn(dims []int) {
-	s.guessed = true
 	up := func(n, r int) int { return (n + r - 1) / r * r }
 	s.Rows, s.Cols = s.R, s.C
 	if len(dims) > 0 {
@@ -384,7 +398,7 @@ func (m *Machine) union(s *sparseSource, h *Handle, at position) {
 	}
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		if m.plan != nil { // most often much the same entries
-			s.guessed = true
+			m.plannedEntries(s, at)
 			return
 		}
 		m.fits(8*int64(len(begin))+4*int64(len(s.Col)+len(col)), at)
@@ -414,7 +428,7 @@ func (m *Machine) transposed(s *sparseSource, h *Handle, at position) {
 	m.columnsOf(h, at, func(begin []int64, col []int32) {
 		rows, cols := h.sparse.Cols, len(begin)-1
 		if m.plan != nil {
-			s.standIn([]int{rows, cols})
+			m.standIn(s, []int{rows, cols}, at)
 			return
 		}
 		m.fits(16*int64(rows+1)+4*int64(len(col)), at)
@@ -505,7 +519,7 @@ func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
 		of, val, release := m.readSparse(h, at)
 		defer release()
 		if m.plan != nil {
-			s.standIn([]int{of.Rows, of.Cols})
+			m.standIn(s, []int{of.Rows, of.Cols}, at)
 			return
 		}
 		in, err = format.ConvertSparse(of, val, m.layout(s))
@@ -514,7 +528,7 @@ func (m *Machine) convertSparse(s *sparseSource, h *Handle, at position) {
 		defer acc.Release()
 		if m.plan != nil {
 			d := h.h.Desc()
-			s.standIn(d.Shape())
+			m.standIn(s, d.Shape(), at)
 			return
 		}
 		in, err = format.SparseOf(acc.Buffer(), m.layout(s))

@@ -235,6 +235,11 @@ func (c *compiler) checkpoint(s *syntax.Checkpoint) stmt {
 func (m *Machine) checkpoint(name string, at, dirAt position) {
 	if m.plan != nil {
 		m.waitAll(at)
+		if m.ranks != nil { // what was contributed is added up before
+			if err := m.ranks.Checkpoint(m.ctx, name, m.registers.live(), nil); err != nil {
+				m.raiseEngine(err, at, nil)
+			}
+		}
 		return
 	}
 	c := m.checkpoints

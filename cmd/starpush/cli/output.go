@@ -590,7 +590,7 @@ func (a *app) writeTraces(ctx context.Context, o *runFlags, name string, src []b
 		return err
 	}
 	run := o.recorder.Run(filepath.Base(name))
-	run.Advice = o.advice
+	run.Advice, run.Ranks = o.advice, o.figures
 	write := func(file string, to func(io.Writer) error) error {
 		if file == "" {
 			return nil

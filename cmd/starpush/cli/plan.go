@@ -27,7 +27,7 @@ import (
 // planFlags are those of plan and graph.
 type planFlags struct {
 	params, data []string
-	cpus         int64
+	cpus, ranks  int64
 	perfDir      string
 	timeout      time.Duration
 	warningFlags
@@ -64,13 +64,19 @@ func planCommand(a *app) *cobra.Command {
 tasks, their critical path, what must be copied and how much memory is needed are
 shown. Times come from performance models (see starpush perf). Values read from
 data are unknown; where such a value decides, both ways are looked at, and the
-plan says from where on it is one of several. Prints go to standard error; text
+plan says from where on it is one of several. With --ranks it shows which tasks
+each rank of a run would run, and the messages between them, in place of times,
+copies and memory, which are those of one. Prints go to standard error; text
 that a run may print otherwise, or not at all, begins with "?".`,
 		Example: `  starpush plan cholesky.spu -p nt=32
   starpush plan cg.spu --machine sim:cpu2gpu1
+  starpush plan cholesky.spu --ranks 4
   starpush plan gemm.spu --run`,
 		Args: arity(1, 1, "one script, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.ranks > 1 && (run || yes) {
+				return usagef("--run and --yes run the script on one rank; leave out --ranks, or use starpush run --ranks %d", o.ranks)
+			}
 			return a.planFile(cmd.Context(), &o, args[0], func(_ context.Context, p *lang.Plan) error {
 				a.showPlan(p, &o)
 				return nil
@@ -78,6 +84,7 @@ that a run may print otherwise, or not at all, begins with "?".`,
 		},
 	}
 	o.register(c)
+	registerRanks(c, &o.ranks, "plan a run on `N` ranks: tasks and messages of each")
 	c.Flags().BoolVar(&run, "run", false, "ask, then run the script")
 	c.Flags().BoolVar(&yes, "yes", false, "run the script without asking")
 	return c
@@ -109,7 +116,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err != nil {
 		return err
 	}
-	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err), lang.ReadValues(o.values), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
+	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err), lang.ReadValues(o.values), lang.PlanRanks(int(o.ranks)), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
 	if closeErr := devices.close(); err == nil {
 		err = closeErr
 	}
@@ -212,6 +219,8 @@ type jsonPlan struct {
 	Bytes       int64             `json:"bytes"`
 	Moves       []jsonBusProfile  `json:"moves"`
 	Peak        map[string]int64  `json:"peak"`
+	Ranks       []jsonRank        `json:"ranks,omitempty"` // with them no seconds, copies and peaks are given
+	Pairs       []jsonPair        `json:"pairs,omitempty"`
 }
 
 type jsonPlanNote struct {
@@ -241,6 +250,15 @@ func (a *app) showPlan(p *lang.Plan, o *planFlags) {
 				x.Seconds = &c.Seconds
 			}
 			j.Codelets = append(j.Codelets, x)
+		}
+		if p.Ranks != nil {
+			j.Copies, j.Bytes = 0, 0
+			j.Ranks, j.Pairs = jsonRanks(p.Ranks)
+			if m.Unknown == 0 {
+				j.Path = &m.Path
+			}
+			a.json.line(j)
+			return
 		}
 		if m.Unknown == 0 {
 			j.Path, j.Seconds = &m.Path, &s.Seconds
@@ -345,6 +363,10 @@ func planText(p *lang.Plan, begun map[string]int64) string {
 	fmt.Fprintf(&b, "; parallelism %.1f on average, %d at most\n", m.Parallelism(), m.Width)
 	if chain := chainText(g, m.Critical); chain != "" {
 		fmt.Fprintf(&b, "  %s\n", chain)
+	}
+	if p.Ranks != nil {
+		b.WriteString(ranksText(p.Ranks))
+		return b.String()
 	}
 	switch {
 	case m.Tasks == 0:

@@ -27,9 +27,10 @@ import (
 // ranks is the part of this process in a run of several. Rank 0 speaks for all; what another has to say is kept until it is
 // known that rank 0 does not say it.
 type ranks struct {
-	world *mpi.World
-	said  bytes.Buffer // on standard error, of ranks other than 0
-	err   io.Writer    // that
+	world  *mpi.World
+	report bool         // rank 0 writes one, for which all give their figures
+	said   bytes.Buffer // on standard error, of ranks other than 0
+	err    io.Writer    // that
 }
 
 // joinRanks returns the part of this process in a run, nil if it runs alone. It changes where a writes to, and what o asks for: only rank 0 writes files.
@@ -54,7 +55,7 @@ func (a *app) joinRanks(ctx context.Context, o *runFlags) (*ranks, error) {
 			o.cpus = int64(n)
 		}
 	}
-	r := &ranks{world: world, err: a.con.err.w}
+	r := &ranks{world: world, err: a.con.err.w, report: o.report != ""}
 	if world.Rank() > 0 {
 		a.con.out.w, a.con.err.w = io.Discard, &r.said
 		o.trace, o.report, o.stats, o.profile, o.advise = "", "", false, false, false
@@ -63,12 +64,16 @@ func (a *app) joinRanks(ctx context.Context, o *runFlags) (*ranks, error) {
 	return r, nil
 }
 
-// options are those of a run on ranks.
-func (r *ranks) options() []lang.Option {
+// options are those of a run on ranks. o gets the figures of all ranks if it asks for a report.
+func (r *ranks) options(o *runFlags) []lang.Option {
 	if r == nil {
 		return nil
 	}
-	return []lang.Option{lang.Ranks(cluster.OverMPI(r.world.Comm()))}
+	all := []lang.Option{lang.Ranks(cluster.OverMPI(r.world.Comm()))}
+	if r.report {
+		all = append(all, lang.ObserveRanks(func(figures *cluster.Report) { o.figures = figures }))
+	}
+	return all
 }
 
 // endWithin is how long a rank whose run has ended waits for the others, before it ends them all.
@@ -223,4 +228,62 @@ func withoutRanks(args []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// ranksText is the table of ranks in a plan, and that of the pairs which send most.
+func ranksText(r *cluster.Report) string {
+	var b strings.Builder
+	rows := [][]string{{"rank", "tasks", "messages sent", "size", "received", "size"}}
+	for i, x := range r.Ranks {
+		if i == most {
+			rows = append(rows, []string{fmt.Sprintf("and %d more", len(r.Ranks)-most), "", "", "", "", ""})
+			break
+		}
+		rows = append(rows, []string{fmt.Sprint(x.Rank), fmt.Sprint(x.Tasks), fmt.Sprint(x.Sent.Messages), bytesText(x.Sent.Bytes), fmt.Sprint(x.Received.Messages), bytesText(x.Received.Bytes)})
+	}
+	writeTable(&b, rows)
+	rows = [][]string{{"from rank to rank", "messages", "size"}}
+	for i, p := range r.Pairs {
+		if i == most {
+			rows = append(rows, []string{fmt.Sprintf("and %d more", len(r.Pairs)-most), "", ""})
+			break
+		}
+		rows = append(rows, []string{fmt.Sprintf("%d to %d", p.From, p.To), fmt.Sprint(p.Messages), bytesText(p.Bytes)})
+	}
+	writeTable(&b, rows)
+	if sent := r.Sent(); sent.Messages == 0 {
+		b.WriteString("the ranks send nothing\n")
+	} else {
+		fmt.Fprintf(&b, "%s, %s\n", counted(sent.Messages, "message"), bytesText(sent.Bytes))
+	}
+	return b.String()
+}
+
+// jsonRank is one rank in the line of a plan.
+type jsonRank struct {
+	Rank             int   `json:"rank"`
+	Tasks            int64 `json:"tasks"`
+	Pruned           int64 `json:"pruned"`
+	SentMessages     int64 `json:"sent_messages"`
+	SentBytes        int64 `json:"sent_bytes"`
+	ReceivedMessages int64 `json:"received_messages"`
+	ReceivedBytes    int64 `json:"received_bytes"`
+}
+
+// jsonPair is the messages from one rank to another.
+type jsonPair struct {
+	From     int   `json:"from"`
+	To       int   `json:"to"`
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+}
+
+func jsonRanks(r *cluster.Report) (ranks []jsonRank, pairs []jsonPair) {
+	for _, x := range r.Ranks {
+		ranks = append(ranks, jsonRank{x.Rank, x.Tasks, x.Pruned, x.Sent.Messages, x.Sent.Bytes, x.Received.Messages, x.Received.Bytes})
+	}
+	for _, p := range r.Pairs {
+		pairs = append(pairs, jsonPair{p.From, p.To, p.Messages, p.Bytes})
+	}
+	return ranks, pairs
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/interp"
@@ -53,6 +54,7 @@ type runFlags struct {
 	recent      *trace.Recent   // at the prompt
 	grain       *grain.Listener // with profile, advise or report, and at the prompt
 	advice      []string        // of grain, after the run
+	figures     *cluster.Report // of the ranks, after a run with report on several
 	code        []string        // -e
 	interactive bool            // -i, root only
 }
@@ -69,13 +71,18 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.Var(&numberFlag{p: &o.digits, lo: 1, hi: repl.MaxDigits, advice: "leave it out for as many as read back the same"}, "digits", "print floats with at most `N` significant digits, 1 to 17; str and f-strings have all")
-	f.Var(&numberFlag{p: &o.ranks, lo: 1, hi: 4096, advice: "mpirun starts ranks on other machines"}, "ranks", "run on `N` processes of this machine, through mpirun of Open MPI or MPICH")
+	registerRanks(c, &o.ranks, "run on `N` processes of this machine, through mpirun of Open MPI or MPICH")
 	f.StringVar(&o.resume, "resume", "", "go on from the newest checkpoint in `DIR` that the script has written; without one, start from the beginning")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
 	o.warningFlags.register(c)
 	c.ValidArgsFunction = scriptFiles
+}
+
+// registerRanks adds --ranks.
+func registerRanks(c *cobra.Command, ranks *int64, usage string) {
+	c.Flags().Var(&numberFlag{p: ranks, lo: 1, hi: 4096, advice: "mpirun starts ranks on other machines"}, "ranks", usage)
 }
 
 // registerMachine adds the flags that say how scripts run: params, and the machine.
@@ -219,7 +226,7 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 	if err != nil {
 		return err
 	}
-	err = a.execute(ctx, o, prog, rt, saves, slices.Concat(opts, ranks.options(), resume))
+	err = a.execute(ctx, o, prog, rt, saves, slices.Concat(opts, ranks.options(o), resume))
 	err = a.writeTraces(outputs, o, name, src, err)
 	return a.endRuntime(rt, o, err)
 }
