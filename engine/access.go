@@ -46,6 +46,7 @@ func (j *Job) AcquireWith(ctx context.Context, h *datamgr.Handle, mode iface.Acc
 	if ctx != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	a.granted = make(chan struct{})
 	if err := j.request(a); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o Acquire
 	if o.Node > 0 && j.rt.mayBeInKernel() {
 		return nil, ErrWouldDeadlock // room there may have to wait for the kernel
 	}
-	a.try = true
+	a.try, a.granted = true, make(chan struct{})
 	err = j.request(a)
 	if err == ErrBusy && j.rt.opt.Sequential {
 		err = j.request(a) // what had to be combined is now
@@ -138,7 +139,7 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 	if j.rt.limited && o.Node == j.rt.diskNode {
 		return fail(fmt.Sprintf("%s cannot be acquired on the disk, where nothing runs", describe(h)))
 	}
-	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
+	a := &Access{job: j, h: h, opt: o}
 	a.mu.mode = mode
 	return a, nil
 }
@@ -480,11 +481,15 @@ func (a *Access) end(sub datamgr.Submission) *task {
 }
 
 // takeTask takes the task of a that was released.
-func (a *Access) takeTask(_ datamgr.Submission) *task {
+func (a *Access) takeTask(sub datamgr.Submission) *task {
 	rt := a.job.rt
 	rt.held = slices.DeleteFunc(rt.held, func(o *Access) bool { return o == a })
 	t := a.t
 	a.t = nil
+	if a.fn != nil && a.opt.Async {
+		a.endCall(sub)
+		a.job.callbacks.Done()
+	}
 	return t
 }
 
@@ -674,26 +679,41 @@ func (a *Access) startCall(_ datamgr.Submission) {
 	}
 }
 
-// decided says that a was granted or refused, and starts its callback.
+// endCall counts the callback of a as ended.
+func (a *Access) endCall(_ datamgr.Submission) {
+	a.job.rt.calls--
+	a.job.calls--
+}
+
+// decided says that a was granted or refused, and calls or starts its callback.
 func (a *Access) decided() {
-	close(a.granted)
-	if a.fn == nil {
-		return
-	}
-	go func() {
-		j := a.job
-		defer j.callbacks.Done()
-		defer func() {
-			rt := j.rt
-			sub := rt.reg.Lock()
-			rt.calls--
-			j.calls--
-			sub.Unlock()
-			rt.progress()
+	switch {
+	case a.fn == nil:
+		close(a.granted)
+	case a.opt.Async:
+		a.mu.Lock()
+		refused := a.mu.err != nil
+		a.mu.Unlock()
+		if callAccess(a); refused {
+			a.ended()
+		}
+	default:
+		go func() {
+			defer a.ended()
+			defer a.Release()
+			callAccess(a)
 		}()
-		defer a.Release()
-		callAccess(a)
-	}()
+	}
+}
+
+// ended is endCall for a caller without the lock.
+func (a *Access) ended() {
+	rt := a.job.rt
+	sub := rt.reg.Lock()
+	a.endCall(sub)
+	sub.Unlock()
+	rt.progress()
+	a.job.callbacks.Done()
 }
 
 // callAccess calls the callback of a. A panic is a failure of the job. It must
@@ -705,6 +725,7 @@ func callAccess(a *Access) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.job.report(&failure{job: a.job, codelet: internalCodelet[acquireTask], origin: Origin{Site: a.opt.Site}, cause: newPanic(v)})
+			_ = a.Release() // nothing if it was
 		}
 	}()
 	a.fn(a.outcome())

@@ -289,6 +289,54 @@ func TestCloseWaitsForCallbacks(t *testing.T) {
 	}
 }
 
+// TestAsync: an access that its callback does not release is held until the program does, and Close waits for that. One that is refused, and one
+// whose callback panics, hold nothing.
+func TestAsync(t *testing.T) {
+	for name, end := range closing {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+				x, y, z := make([]int64, 1), make([]int64, 1), make([]int64, 1)
+				hx, hy, hz := ints(t, rt, x), ints(t, rt, y), ints(t, rt, z)
+				held := make(chan *Access, 1)
+				must(t, j.AcquireFuncWith(hx, iface.RW, AcquireOptions{Async: true}, func(a *Access, err error) {
+					iface.Slice[int64](a.Buffer())[0] = 5
+					held <- a
+				}))
+				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hx)}))
+				must(t, j.AcquireFuncWith(hy, iface.RW, AcquireOptions{Async: true}, func(*Access, error) { panic("async") }))
+				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hy)}))
+				must(t, j.AcquireFuncWith(hz, iface.W, AcquireOptions{Async: true}, func(a *Access, err error) {
+					go func() { _ = a.Fail(errors.New("no value came")) }()
+				}))
+				var lost *FailedDataError
+				refused := make(chan error, 1)
+				must(t, j.AcquireFuncWith(hz, iface.R, AcquireOptions{Async: true}, func(a *Access, err error) { refused <- err }))
+				if err := <-refused; !errors.As(err, &lost) {
+					t.Errorf("of data that was lost: %v", err)
+				}
+				a := <-held
+				if a.Mode() != iface.RW {
+					t.Error("the access is not held after its callback")
+				}
+				released := make(chan struct{})
+				go func() {
+					defer close(released)
+					enginetest.Eventually(t, "the job or the runtime is closed", func() bool { return j.Submit(&TaskSpec{Codelet: nop}) == ErrClosed })
+					if x[0] > 5 {
+						t.Error("a task ran while the data was held")
+					}
+					_ = a.Release()
+				}()
+				_ = end(rt, j) // a callback has panicked
+				<-released
+				if x[0] != 6 || y[0] != 1 {
+					t.Errorf("%d and %d, want 6 and 1", x[0], y[0])
+				}
+			})
+		})
+	}
+}
+
 // A callback that never gets its data runs when the program ends.
 func TestCloseGivesDataToCallbacks(t *testing.T) {
 	for name, end := range closing {

@@ -197,6 +197,10 @@ type AcquireOptions struct {
 	// Overwrites, for mode W in main memory, is for a caller that writes every element or calls Access.Fail: the
 	// elements do not start as zeros, but as anything.
 	Overwrites bool
+	// Async, for AcquireFuncWith, calls fn on the goroutine that grants the access or refuses it, often a worker. fn must not block,
+	// and its return does not release the access: the program calls Release or Fail later, from any goroutine. Job.Close
+	// waits for that. A chain of tasks over two ranks has a hop in half the time with it.
+	Async bool
 }
 
 // workersToBe is how many workers the options ask for.

@@ -872,7 +872,7 @@ func (e *execution) call(s *step) {
 		return err == nil
 	}
 	e.calls.Add(1)
-	err := e.job.AcquireFuncWith(h, s.mode, s.acquire, func(a *Access, err error) {
+	use := func(a *Access, err error) {
 		defer e.calls.Done()
 		gone := false
 		if !s.acquire.OrderOnly {
@@ -907,7 +907,18 @@ func (e *execution) call(s *step) {
 				e.fail("release part: %v", err)
 			}
 		}
-	})
+	}
+	call, how := use, s.acquire
+	if how.Async = (s.datum+s.handle)%2 == 0; how.Async {
+		call = func(a *Access, err error) {
+			go func() {
+				if use(a, err); a != nil {
+					_ = a.Release()
+				}
+			}()
+		}
+	}
+	err := e.job.AcquireFuncWith(h, s.mode, how, call)
 	if err != nil {
 		e.calls.Done()
 	}

@@ -16,12 +16,15 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// hopsVariable has ranks measure that many hops between two ranks.
-const hopsVariable = "STARPUSH_CLUSTER_TEST_HOPS"
+// Variables that have ranks measure hops between two ranks.
+const (
+	hopsVariable     = "STARPUSH_CLUSTER_TEST_HOPS"      // how many
+	hopBytesVariable = "STARPUSH_CLUSTER_TEST_HOP_BYTES" // of how many bytes each
+)
 
-// measureHops prints on rank 0 how long a hop takes: of an empty program that only sends and receives 8 bytes, and of a chain of tasks that
-// take turns on the two ranks.
-func measureHops(hops int) error {
+// measureHops prints on rank 0 how long a hop takes: of an empty program that only sends and receives bytes, and of a chain of tasks that
+// take turns on the two ranks, each of which changes the first of them.
+func measureHops(hops, bytes int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	w, err := mpi.Init(ctx, mpi.Options{})
@@ -29,11 +32,11 @@ func measureHops(hops int) error {
 		return err
 	}
 	end := OverMPI(w.Comm())
-	pingPong, err := pingPong(end, hops)
+	pingPong, err := pingPong(end, hops, bytes)
 	if err != nil {
 		return err
 	}
-	chain, err := chain(ctx, end, hops)
+	chain, err := chain(ctx, end, hops, bytes)
 	if err != nil {
 		return err
 	}
@@ -43,9 +46,9 @@ func measureHops(hops int) error {
 	return w.Close(ctx)
 }
 
-// pingPong sends 8 bytes to and fro.
-func pingPong(end Comm, hops int) (time.Duration, error) {
-	data := make([]byte, 8)
+// pingPong sends bytes to and fro.
+func pingPong(end Comm, hops, bytes int) (time.Duration, error) {
+	data := make([]byte, bytes)
 	done := make(chan error, 1)
 	other := 1 - end.Rank()
 	began := time.Now()
@@ -63,14 +66,14 @@ func pingPong(end Comm, hops int) (time.Duration, error) {
 }
 
 // chain runs tasks that each add to the same number, on the two ranks in turn.
-func chain(ctx context.Context, end Comm, hops int) (time.Duration, error) {
+func chain(ctx context.Context, end Comm, hops, bytes int) (time.Duration, error) {
 	rt, err := engine.New(engine.Options{Workers: 1})
 	if err != nil {
 		return 0, err
 	}
 	j := NewJob(ctx, rt, end, Options{})
-	h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64}, func(b *iface.Buffer) error {
-		iface.Slice[int64](b)[0] = 0
+	h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{bytes / 8}}, func(b *iface.Buffer) error {
+		clear(iface.Slice[int64](b))
 		return nil
 	})
 	if err != nil {
@@ -110,25 +113,27 @@ func chain(ctx context.Context, end Comm, hops int) (time.Duration, error) {
 // BenchmarkChain measures a hop of a chain of tasks over two ranks of MPI beside one of messages alone.
 func BenchmarkChain(b *testing.B) {
 	for _, l := range launchers {
-		b.Run(l.name, func(b *testing.B) {
-			path, err := exec.LookPath(l.name)
-			if err != nil {
-				b.Skip(err)
-			}
-			hops := max(100, b.N)
-			cmd := exec.Command(path, append(l.args[:len(l.args):len(l.args)], "-n", "2", os.Args[0])...)
-			cmd.Env = append(os.Environ(), hopsVariable+"="+strconv.Itoa(hops))
-			out, err := cmd.CombinedOutput()
-			var pingPong, chain float64
-			if err == nil {
-				_, err = fmt.Sscan(string(out), &pingPong, &chain)
-			}
-			if err != nil {
-				b.Fatalf("%v\n%s", err, out)
-			}
-			b.ReportMetric(pingPong, "ns/message")
-			b.ReportMetric(chain, "ns/hop")
-			b.ReportMetric(0, "ns/op")
-		})
+		for _, bytes := range []int{8, 4 << 10, 32 << 10, 256 << 10} {
+			b.Run(fmt.Sprint(l.name, "/", bytes), func(b *testing.B) {
+				path, err := exec.LookPath(l.name)
+				if err != nil {
+					b.Skip(err)
+				}
+				hops := max(100, b.N)
+				cmd := exec.Command(path, append(l.args[:len(l.args):len(l.args)], "-n", "2", os.Args[0])...)
+				cmd.Env = append(os.Environ(), hopsVariable+"="+strconv.Itoa(hops), hopBytesVariable+"="+strconv.Itoa(bytes))
+				out, err := cmd.Output()
+				var pingPong, chain float64
+				if err == nil {
+					_, err = fmt.Sscan(string(out), &pingPong, &chain)
+				}
+				if err != nil {
+					b.Fatalf("%v\n%s", err, out)
+				}
+				b.ReportMetric(pingPong, "ns/message")
+				b.ReportMetric(chain, "ns/hop")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
 }

@@ -48,10 +48,14 @@ type Job struct {
 	failures  sentFailures
 	meeting   meeting
 	transfers sync.WaitGroup
-	lost      atomic.Pointer[lostError]
-	refused   error       // what refused a task
-	parted    atomic.Bool // the last message to the neighbours was sent
-	closed    atomic.Bool
+	underway  underway
+	// releasesFast means that to release an access neither copies between memories nor runs tasks.
+	releasesFast bool
+	stopEnding   func() bool // see endTransfers
+	lost         atomic.Pointer[lostError]
+	refused      error       // what refused a task
+	parted       atomic.Bool // the last message to the neighbours was sent
+	closed       atomic.Bool
 }
 
 // lostError is why a job can do nothing any more.
@@ -117,6 +121,8 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe, plans: plans}
 	j.figures = newFigures(size)
 	j.meeting.all = make(chan struct{})
+	j.releasesFast = len(rt.Nodes()) == 1 && !rt.Sequential()
+	j.stopEnding = context.AfterFunc(ctx, j.endTransfers)
 	j.listen()
 	return j
 }
@@ -475,6 +481,7 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
+	j.stopEnding()
 	j.closed.Store(true)
 	if j.refused != nil {
 		j.farewell(j.pack(j.refused))

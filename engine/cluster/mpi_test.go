@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		os.Exit(rank(n, first))
 	}
 	if n, err := strconv.Atoi(os.Getenv(hopsVariable)); err == nil {
-		if err := measureHops(n); err != nil {
+		bytes, _ := strconv.Atoi(os.Getenv(hopBytesVariable))
+		if err := measureHops(n, bytes); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}

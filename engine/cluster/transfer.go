@@ -29,23 +29,25 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 	d := h.Desc()
 	j.figures.count(j.rank, to, d.Bytes())
 	j.transfers.Add(1)
-	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true}, func(a *engine.Access, err error) {
-		defer j.transfers.Done()
-		if err != nil {
-			j.sendNow(nil, to, tag)
-			j.sendNow(j.pack(err), to, tag)
-			return
+	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true, Async: true}, func(a *engine.Access, err error) {
+		if err == nil {
+			if data, whole := contiguous(a.Buffer()); whole && len(data) > 0 {
+				j.sendFrom(a, data, to, tag)
+				return
+			}
 		}
-		data, whole := contiguous(a.Buffer())
-		if !whole {
-			data = make([]byte, a.Buffer().Bytes())
+		go func() { // what may take longer
+			defer j.transfers.Done()
+			if err != nil {
+				j.sendNow(nil, to, tag)
+				j.sendNow(j.pack(err), to, tag)
+				return
+			}
+			data := make([]byte, max(1, a.Buffer().Bytes())) // an empty message means failure
 			copyRows(a.Buffer(), data, false)
 			_ = a.Release()
-		}
-		if len(data) == 0 {
-			data = []byte{0} // an empty message means failure
-		}
-		j.sendNow(data, to, tag)
+			j.sendNow(data, to, tag)
+		}()
 	})
 	if err != nil {
 		j.transfers.Done()
@@ -73,38 +75,52 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 	d := h.Desc()
 	j.figures.count(from, j.rank, d.Bytes())
 	j.transfers.Add(1)
-	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true}, func(a *engine.Access, err error) {
-		defer j.transfers.Done()
-		var data []byte
-		whole := false
-		if err == nil {
-			data, whole = contiguous(a.Buffer())
-		}
-		if !whole || len(data) == 0 {
-			data, whole = make([]byte, max(1, d.Bytes())), len(data) == 0 && whole
-		}
-		n, failed := j.receiveNow(data, from, tag)
-		if failed == nil && n == 0 {
-			packed := make([]byte, maxFailure)
-			if n, failed = j.receiveNow(packed, from, tag); failed == nil {
-				failed = j.unpack(packed[:n], from)
+	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true, Async: true}, func(a *engine.Access, err error) {
+		if err == nil && j.Err() == nil {
+			if data, whole := contiguous(a.Buffer()); whole && len(data) > 0 {
+				j.receiveInto(a, data, from, tag)
+				return
 			}
-		} else if failed == nil && n != len(data) {
-			failed = fmt.Errorf("cluster: rank %d sent %d bytes for data of %d; the ranks registered different data", from, n, len(data))
-			_ = j.fail(failed)
 		}
-		switch {
-		case err != nil: // the message was taken all the same
-		case failed != nil:
-			_ = a.Fail(failed)
-		case !whole && d.Bytes() > 0:
-			copyRows(a.Buffer(), data, true)
-		}
+		go func() {
+			defer j.transfers.Done()
+			data := make([]byte, max(1, d.Bytes()))
+			n, failed := j.receiveNow(data, from, tag)
+			if failed == nil {
+				failed = j.checkReceived(n, len(data), from, tag)
+			}
+			switch {
+			case err != nil: // the message was taken all the same
+			case failed != nil:
+				_ = a.Fail(failed)
+			default:
+				if d.Bytes() > 0 {
+					copyRows(a.Buffer(), data, true)
+				}
+				_ = a.Release()
+			}
+		}()
 	})
 	if err != nil {
 		j.transfers.Done()
 	}
 	return err
+}
+
+// checkReceived returns why a message of n bytes, instead of want, gives data no value. It may have to wait for the reason.
+func (j *Job) checkReceived(n, want, from, tag int) error {
+	switch n {
+	case want:
+		return nil
+	case 0:
+		packed := make([]byte, maxFailure)
+		n, err := j.receiveNow(packed, from, tag)
+		if err == nil {
+			err = j.unpack(packed[:n], from)
+		}
+		return err
+	}
+	return j.fail(fmt.Errorf("cluster: rank %d sent %d bytes for data of %d; the ranks registered different data", from, n, want))
 }
 
 func (j *Job) receiveNow(into []byte, from, tag int) (n int, err error) {

@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// Messages from and into the memory of data, without a goroutine that waits for each: with one, a hop of a chain of tasks over two
+// ranks took twice as long.
+
+// underway is the messages of a job that have not ended, so that they end with it.
+type underway struct {
+	mu struct {
+		sync.Mutex
+		first *transfer
+	}
+}
+
+// transfer is a message under way, and the access that keeps its data for it.
+type transfer struct {
+	j         *Job
+	access    *engine.Access
+	size      int // bytes of a receive
+	peer, tag int
+	starting  atomic.Bool // the call that starts it has not returned
+	ended     atomic.Bool
+
+	prev, next *transfer // guarded by underway.mu
+}
+
+// begin returns a transfer that has a until it ends.
+func (j *Job) begin(a *engine.Access, size, peer, tag int) *transfer {
+	x := &transfer{j: j, access: a, size: size, peer: peer, tag: tag}
+	x.starting.Store(true)
+	u := &j.underway
+	u.mu.Lock()
+	if x.next = u.mu.first; x.next != nil {
+		x.next.prev = x
+	}
+	u.mu.first = x
+	u.mu.Unlock()
+	return x
+}
+
+// started notes that the call which starts x has returned. A job that has ended does not wait for its messages: their
+// memory belongs to the Comm until its end.
+func (x *transfer) started() {
+	x.starting.Store(false)
+	if x.j.ctx.Err() != nil {
+		x.end(context.Cause(x.j.ctx))
+	}
+}
+
+// sendFrom sends data, the memory of a, which it releases when the message has gone.
+func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int) {
+	x := j.begin(a, 0, to, tag)
+	j.comm.Send(to, tag, data, x.sent)
+	x.started()
+}
+
+func (x *transfer) sent(err error) {
+	if err != nil {
+		_ = x.j.fail(err)
+	}
+	x.end(nil)
+}
+
+// receiveInto receives a message into data, the memory of a, which it releases then.
+func (j *Job) receiveInto(a *engine.Access, data []byte, from, tag int) {
+	x := j.begin(a, len(data), from, tag)
+	j.comm.Recv(from, tag, data, x.received)
+	x.started()
+}
+
+func (x *transfer) received(n int, err error) {
+	switch {
+	case err != nil:
+		x.end(x.j.fail(err))
+	case n == x.size:
+		x.end(nil)
+	default:
+		go func() { x.end(x.j.checkReceived(n, x.size, x.peer, x.tag)) }()
+	}
+}
+
+// end releases the access of x, unless it was: with an error its data has lost the value.
+func (x *transfer) end(err error) {
+	if x.ended.Swap(true) {
+		return
+	}
+	u := &x.j.underway
+	u.mu.Lock()
+	if x.prev == nil {
+		u.mu.first = x.next
+	} else {
+		x.prev.next = x.next
+	}
+	if x.next != nil {
+		x.next.prev = x.prev
+	}
+	u.mu.Unlock()
+	release := func() {
+		if err != nil && x.size > 0 {
+			_ = x.access.Fail(err)
+		} else {
+			_ = x.access.Release()
+		}
+		x.j.transfers.Done()
+	}
+	// The goroutine of the Comm must not wait for copies between memories, or run tasks. In the call that starts the message the next one would start in
+	// turn, and so on.
+	if x.starting.Load() || !x.j.releasesFast {
+		go release()
+		return
+	}
+	release()
+}
+
+// endTransfers ends what is under way, because the job has.
+func (j *Job) endTransfers() {
+	err := context.Cause(j.ctx)
+	for {
+		j.underway.mu.Lock()
+		x := j.underway.mu.first
+		j.underway.mu.Unlock()
+		if x == nil {
+			return
+		}
+		x.end(err)
+	}
+}
