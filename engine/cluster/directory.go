@@ -443,12 +443,26 @@ func (p *Place) Open(without bool) (open []*Place) {
 	return open
 }
 
-// Combine ends the contributions to p: home is the only rank with a value then, and contributors are the ranks, in their order, that
-// have contributed.
-func (p *Place) Combine() (home int, contributors []int) {
-	home, contributors = p.home, p.contributors
+// Sum is an addition of what one rank has contributed to what another one has.
+type Sum struct{ From, To int }
+
+// Combine ends the contributions to p: home is the only rank with a value then. That takes the sums, in their order: a
+// binomial tree over home and the other contributors, so that no rank gets more than the logarithm of their number.
+func (p *Place) Combine() (home int, sums []Sum) {
+	home = p.home
+	ranks := append(make([]int, 0, len(p.contributors)+1), home)
+	for _, r := range p.contributors {
+		if r != home {
+			ranks = append(ranks, r)
+		}
+	}
+	for step := 1; step < len(ranks); step *= 2 {
+		for i := 0; i+step < len(ranks); i += 2 * step {
+			sums = append(sums, Sum{From: ranks[i+step], To: ranks[i]})
+		}
+	}
 	p.contributors = nil
 	p.data.sums = slices.DeleteFunc(p.data.sums, func(o *Place) bool { return o == p })
 	p.Write(home)
-	return home, contributors
+	return home, sums
 }

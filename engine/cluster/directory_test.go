@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -136,10 +137,36 @@ func TestContribute(t *testing.T) {
 	if open := left.Open(false); !slices.Equal(open, []*Place{whole}) {
 		t.Error(open)
 	}
-	if home, from := whole.Combine(); home != 0 || !slices.Equal(from, []int{1, 3}) || left.Open(false) != nil {
-		t.Error(home, from)
+	if home, sums := whole.Combine(); home != 0 || !slices.Equal(sums, []Sum{{1, 0}, {3, 0}}) || left.Open(false) != nil {
+		t.Error(home, sums)
 	}
 	if moves := left.Read(2); len(moves) != 1 || moves[0].From != 0 {
 		t.Error(moves)
+	}
+}
+
+// TestCombineIsATree: the sums bring each contribution to the home once, by messages of which no rank gets more than the logarithm of their number.
+func TestCombineIsATree(t *testing.T) {
+	for size := 1; size <= 40; size++ {
+		d := NewData(box(1, [2]int{}, [2]int{10}), []int{size / 2})
+		p := d.Place(box(1, [2]int{}, [2]int{10}), 0)
+		has := make([]int, size) // what the ranks have, in which each has contributed 1
+		for r := range size {
+			if p.Contribute(r); r > 0 {
+				has[r] = 1
+			}
+		}
+		home, sums := p.Combine()
+		got := make([]int, size)
+		for _, s := range sums {
+			has[s.To] += has[s.From]
+			has[s.From] = 0
+			got[s.To]++
+		}
+		most := bits.Len(uint(size - 1))
+		want := size - 1 // without that of rank 0, which is not counted
+		if has[home] != want || len(sums) != size-1 || slices.Max(got) > most {
+			t.Errorf("%d ranks: home %d has %d of %d, by %v", size, home, has[home], want, sums)
+		}
 	}
 }

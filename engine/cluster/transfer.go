@@ -235,14 +235,12 @@ func combiner(r *datamgr.Reduction) *engine.Codelet {
 	}}}
 }
 
-// sum adds what the ranks have contributed to p to its value, in the order of the ranks.
+// sum adds what the ranks have contributed to p to its value, in an order that depends on the ranks alone.
 func (j *Job) sum(p *Place) error {
 	if j.plans {
-		home, contributors := p.Combine()
-		for _, r := range contributors {
-			if r != home {
-				j.figures.count(r, home, bytesOf(p.Handle, &p.box))
-			}
+		_, sums := p.Combine()
+		for _, s := range sums {
+			j.figures.count(s.From, s.To, bytesOf(p.Handle, &p.box))
 		}
 		return nil
 	}
@@ -253,31 +251,33 @@ func (j *Job) sum(p *Place) error {
 			return err
 		}
 	}
-	home, contributors := p.Combine()
-	for _, r := range contributors {
-		if r == home {
-			continue
-		}
+	_, sums := p.Combine()
+	for _, s := range sums {
 		switch j.rank {
-		case r:
-			if err := j.send(h, home); err != nil {
+		case s.From:
+			if err := j.send(h, s.To); err != nil {
 				return err
 			}
-		case home:
-			x, err := j.rt.RegisterLike(h, engine.DataSpec{})
-			if err != nil {
-				return err
-			}
-			if err := j.receive(x, r); err != nil {
-				return err
-			}
-			if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(reduction), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
-				return err
-			}
-			if err := j.job.Unregister(x); err != nil {
+		case s.To:
+			if err := j.addFrom(h, reduction, s.From); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// addFrom adds what a rank sends to the value of h.
+func (j *Job) addFrom(h *datamgr.Handle, r *datamgr.Reduction, from int) error {
+	x, err := j.rt.RegisterLike(h, engine.DataSpec{})
+	if err != nil {
+		return err
+	}
+	if err := j.receive(x, from); err != nil {
+		return err
+	}
+	if err := j.job.Submit(&engine.TaskSpec{Codelet: combiner(r), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}, {Handle: x, Mode: iface.R}}}); err != nil {
+		return err
+	}
+	return j.job.Unregister(x)
 }

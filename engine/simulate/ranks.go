@@ -273,23 +273,25 @@ func (d *distribution) run(t *graph.Task, places []*cluster.Place, rank int32) {
 	}
 }
 
-// reduce combines contributions: on each computer first, then where the value is.
+// reduce combines contributions: on each computer first, then between them.
 func (d *distribution) reduce(t *graph.Task) {
 	o := t.Operands[0]
 	p := d.placeOf(o.Handle)
-	home, contributors := p.Combine()
-	last := *t
-	last.Operands = []graph.Operand{{Handle: d.on(o.Handle, int32(home)), Mode: iface.RW}}
-	for _, r := range contributors {
-		if r == home {
-			continue
-		}
+	home, sums := p.Combine()
+	own := func(rank int) { // what the computer itself has
 		x := *t
-		x.Operands = []graph.Operand{{Handle: d.on(o.Handle, int32(r)), Mode: iface.RW}}
-		d.task(x, int32(r))
-		at := d.handle(handleOn{handle: o.Handle, rank: int32(home), temporary: int32(r) + 1})
-		d.message(int32(r), int32(home), x.Operands[0].Handle, at)
-		last.Operands = append(last.Operands, graph.Operand{Handle: at, Mode: iface.R})
+		x.Operands = []graph.Operand{{Handle: d.on(o.Handle, int32(rank)), Mode: iface.RW}}
+		d.task(x, int32(rank))
 	}
-	d.task(last, int32(home))
+	own(home)
+	for _, s := range sums {
+		own(s.From)
+	}
+	for _, s := range sums {
+		at := d.handle(handleOn{handle: o.Handle, rank: int32(s.To), temporary: int32(s.From) + 1})
+		d.message(int32(s.From), int32(s.To), d.on(o.Handle, int32(s.From)), at)
+		x := *t
+		x.Operands = []graph.Operand{{Handle: d.on(o.Handle, int32(s.To)), Mode: iface.RW}, {Handle: at, Mode: iface.R}}
+		d.task(x, int32(s.To))
+	}
 }
