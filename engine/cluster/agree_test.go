@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +149,55 @@ func TestRankGivesUp(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestAgreementTree: the ranks are one tree from each root, whose parents and children know each other, of logarithmic depth.
+func TestAgreementTree(t *testing.T) {
+	for size := 1; size <= 33; size++ {
+		for root := range size {
+			for rank := range size {
+				depth := 0
+				for r := rank; r != root; depth++ {
+					parent, _ := tree(r, root, size)
+					if _, children := tree(parent, root, size); !slices.Contains(children, r) {
+						t.Fatalf("%d ranks from %d: %d is not among the children %v of its parent %d", size, root, r, children, parent)
+					}
+					r = parent
+				}
+				if _, children := tree(rank, root, size); depth+len(children) > bits.Len(uint(size-1)) {
+					t.Errorf("%d ranks from %d: %d is %d deep with %v below it", size, root, rank, depth, children)
+				}
+			}
+			if parent, _ := tree(root, root, size); parent != -1 {
+				t.Errorf("the root %d of %d ranks has the parent %d", root, size, parent)
+			}
+		}
+	}
+}
+
+// TestGatherOnManyRanks: all get what each passes, and what the last one shares.
+func TestGatherOnManyRanks(t *testing.T) {
+	const size = 13
+	for r, err := range onEach(t, size, func(j *Job, _ engine.Operand) error {
+		ctx := context.Background()
+		all, err := j.Gather(ctx, bytes.Repeat([]byte{byte(j.Rank())}, j.Rank()))
+		if err != nil {
+			return err
+		}
+		for r, got := range all {
+			if len(got) != r || bytes.Count(got, []byte{byte(r)}) != r {
+				t.Errorf("rank %d: %v from %d", j.Rank(), got, r)
+			}
+		}
+		if got, err := j.Share(ctx, size-1, []byte{byte(j.Rank())}); err != nil || !bytes.Equal(got, []byte{size - 1}) {
+			t.Errorf("rank %d: %v, %v from the last", j.Rank(), got, err)
+		}
+		return j.Wait(ctx)
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
 		}
 	}
 }
