@@ -44,11 +44,16 @@ func (w *writer) address(at *ir.Expr, p place) element {
 	var strides []value // of the lanes, in elements
 	for axis, x := range at.X {
 		c := p.motion(x)
-		var v, all value
+		var v, all, small value
 		switch c.motion {
 		case varying:
 			how = apart
-			v = w.expr(x, p)
+			if x.Op == ir.OpConvert && x.X[0].Type == ir.I32 {
+				small = w.expr(x.X[0], p)
+				v = w.convert(small, x.Type)
+			} else {
+				v = w.expr(x, p)
+			}
 			all = v
 		case affine:
 			v = w.firstValue(x, p)
@@ -61,7 +66,11 @@ func (w *writer) address(at *ir.Expr, p place) element {
 		}
 		if check {
 			size := value{name: o.dim[axis], typ: ir.I64}
-			w.guard(p, w.compare("icmp uge", all, size), fault{outOfBounds, at, axis}, all)
+			bad := all
+			if small.width > 0 { // below zero it is no less than 2^31, without a sign
+				bad, size = small, w.cast("trunc", w.atMost(size, 1<<31), ir.I32)
+			}
+			w.guard(p, w.compare("icmp uge", bad, size), fault{outOfBounds, at, axis}, all)
 		}
 		if c.motion == affine {
 			step := intValue(c.growth)
@@ -101,6 +110,11 @@ func (w *writer) address(at *ir.Expr, p place) element {
 	}
 	ptr := w.ins("getelementptr %s, ptr %s, %s", scalarType(typ), o.ptr, total.text())
 	return element{how, ptr, typ, !check && how != apart || p.mask == ""}
+}
+
+// atMost returns the smaller of x, which is not below zero, and a limit.
+func (w *writer) atMost(x value, limit int64) value {
+	return w.choose(w.compare("icmp ult", x, intValue(limit)), x, intValue(limit))
 }
 
 // stride returns the distance between elements along an axis that is not the last.
