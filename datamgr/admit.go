@@ -92,23 +92,44 @@ func (w *need) writes(ops []Operand) bool {
 // Fits reports whether a task with these operands can have all its memory on a
 // bounded node when it is alone there.
 func (g *Registry) Fits(ops []Operand, on int) bool {
-	capacity := g.nodes[on].mem.Capacity()
-	most := int64(0) // if nothing is shared, and all of each datum is needed
 	for i := range ops {
-		if on > 0 && ops[i].stays() {
-			if g.nodes[0].bounded {
-				return g.Needs(ops, on) <= capacity && g.needs(ops, 0, on) <= g.mem.Capacity()
-			}
+		switch op := &ops[i]; {
+		case on > 0 && op.stays() && g.nodes[0].bounded:
+			return g.Needs(ops, on) <= g.nodes[on].mem.Capacity() && g.needs(ops, 0, on) <= g.mem.Capacity()
+		case op.Mode == modeRedux:
+			return g.Needs(ops, on) <= g.nodes[on].mem.Capacity()
+		}
+	}
+	return g.fits(ops, on, true) || g.fits(ops, on, false) || g.Needs(ops, on) <= g.nodes[on].mem.Capacity()
+}
+
+// fits is a simple bound for Fits: operands that share nothing have instances of their own elements. With whole all
+// have one of all of their datum, which is even simpler.
+func (g *Registry) fits(ops []Operand, on int, whole bool) bool {
+	left := g.nodes[on].mem.Capacity()
+	for i := range ops {
+		op := &ops[i]
+		if on > 0 && op.stays() || op.placed() && op.Handle.d.livesOn(g.nodes[on], op.Handle.rows()) {
 			continue
 		}
-		if ops[i].placed() && ops[i].Handle.d.livesOn(g.nodes[on], ops[i].Handle.rows()) {
-			continue
+		box := &op.Handle.d.box
+		if !whole && alone(ops, i) {
+			box = &op.Handle.box
 		}
-		b := ops[i].Handle.d.bytesOf(&ops[i].Handle.d.box)
-		if b > capacity-most || ops[i].Mode == modeRedux {
-			return g.Needs(ops, on) <= capacity
+		if left -= op.Handle.d.bytesOf(box); left < 0 {
+			return false
 		}
-		most += b
+	}
+	return true
+}
+
+// alone reports whether operand i shares no elements with another: its instance then has its own elements only.
+func alone(ops []Operand, i int) bool {
+	h := ops[i].Handle
+	for k := range ops {
+		if o := ops[k].Handle; k != i && o.d == h.d && o.box.touches(&h.box) {
+			return false
+		}
 	}
 	return true
 }

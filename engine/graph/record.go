@@ -23,9 +23,11 @@ type Recorder struct {
 	sites   map[Site]int32
 	texts   map[string]string
 	costs   map[string][]float64
-	byID    map[*engine.Job]map[int64]int32
+	byID    map[*engine.Job]*numbers
 	after   []pending
-	ops     []Operand // what tasks get theirs from
+	vars    string                        // of the last task: those of one round of a loop have the same
+	last    map[*engine.Codelet][]float64 // the estimate of the last task of a codelet
+	ops     []Operand                     // what tasks get theirs from
 	key     []byte
 }
 
@@ -35,7 +37,8 @@ type pending struct{ task, on int32 }
 // NewRecorder makes a recorder for tasks of a runtime, whose machine it notes.
 func NewRecorder(rt *engine.Runtime) *Recorder {
 	r := &Recorder{handles: map[*datamgr.Handle]int32{}, datums: map[*datamgr.Handle]int32{}, names: map[*datamgr.Handle]string{}, parts: map[*datamgr.Handle]part{},
-		sites: map[Site]int32{}, texts: map[string]string{}, costs: map[string][]float64{}, byID: map[*engine.Job]map[int64]int32{}}
+		sites: map[Site]int32{}, texts: map[string]string{}, costs: map[string][]float64{},
+		byID: map[*engine.Job]*numbers{}, last: map[*engine.Codelet][]float64{}}
 	if rt != nil {
 		r.Machine(rt)
 	}
@@ -107,7 +110,7 @@ func (r *Recorder) Plan(p *engine.PlannedTask) int {
 	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
 	t.Color, t.Priority, t.Rank, t.Flops = p.Color, p.Priority, p.Rank, p.Flops
 	t.Operations, t.Moved, t.Workers = p.Operations, p.Moved, int32(p.Size)
-	t.Seconds = r.cost(p.Seconds)
+	t.Seconds = r.cost(p.Codelet, p.Seconds)
 	return len(r.g.Tasks) - 1
 }
 
@@ -115,7 +118,7 @@ func (r *Recorder) Plan(p *engine.PlannedTask) int {
 func (r *Recorder) Event(e *engine.Event) int {
 	t := r.task(e.Job, e.ID, e.Codelet, e.Internal, e.Name, e.Operands, &e.Origin, e.After)
 	t.Color = e.Color
-	if k, ok := r.byID[e.Job][e.Parent]; ok && e.Parent > 0 {
+	if k, ok := r.byID[e.Job].find(e.Parent); ok && e.Parent > 0 {
 		t.parent = k + 1
 	}
 	return len(r.g.Tasks) - 1
@@ -123,8 +126,36 @@ func (r *Recorder) Event(e *engine.Event) int {
 
 // Find returns the place of a task.
 func (r *Recorder) Find(j *engine.Job, id int64) (int, bool) {
-	i, ok := r.byID[j][id]
+	i, ok := r.byID[j].find(id)
 	return int(i), ok
+}
+
+// numbers is the places of the tasks of a job. Tasks of the program are numbered from 1 on, with few gaps.
+type numbers struct {
+	byID  []int32         // of the program's, 1 + the place
+	other map[int64]int32 // of those that the engine inserts, and after a gap
+}
+
+func (n *numbers) find(id int64) (int32, bool) {
+	if n == nil {
+		return 0, false
+	}
+	if id >= 0 && id < int64(len(n.byID)) && n.byID[id] > 0 {
+		return n.byID[id] - 1, true
+	}
+	at, ok := n.other[id]
+	return at, ok
+}
+
+func (n *numbers) add(id int64, at int32) {
+	if id < 0 || id > 2*int64(len(n.byID))+1024 {
+		n.other[id] = at
+		return
+	}
+	for int64(len(n.byID)) <= id {
+		n.byID = append(n.byID, 0)
+	}
+	n.byID[id] = at + 1
 }
 
 func (r *Recorder) task(j *engine.Job, id int64, c *engine.Codelet, internal, name string, ops []engine.Operand, from *engine.Origin, after []int64) *Task {
@@ -153,21 +184,27 @@ func (r *Recorder) task(j *engine.Job, id int64, c *engine.Codelet, internal, na
 			r.key = append(append(r.key, v...), " = "...)
 			r.key = strconv.AppendInt(r.key, from.Vars[k], 10)
 		}
-		t.Vars = r.keyText()
+		if string(r.key) != r.vars {
+			r.vars = string(r.key)
+		}
+		t.Vars = r.vars
 	}
 	if from.Call != nil {
 		t.Call = r.text(from.Call.Text)
 	}
 	ids := r.byID[j]
 	if ids == nil {
-		ids = map[int64]int32{}
+		ids = &numbers{other: map[int64]int32{}}
 		r.byID[j] = ids
 	}
-	ids[id] = n
+	ids.add(id, n)
 	for _, a := range after {
-		if k, ok := ids[a]; ok {
+		if k, ok := ids.find(a); ok {
 			r.after = append(r.after, pending{n, k})
 		}
+	}
+	if len(r.g.Tasks) == cap(r.g.Tasks) {
+		r.g.Tasks = slices.Grow(r.g.Tasks, max(64, len(r.g.Tasks))) // append grows large slices by a quarter, and copies them five times
 	}
 	r.g.Tasks = append(r.g.Tasks, t)
 	return &r.g.Tasks[n]
@@ -185,19 +222,6 @@ func (r *Recorder) text(s string) string {
 	return s
 }
 
-// keyText is text of key.
-func (r *Recorder) keyText() string {
-	if len(r.key) == 0 {
-		return ""
-	}
-	old, ok := r.texts[string(r.key)]
-	if !ok {
-		old = string(r.key)
-		r.texts[old] = old
-	}
-	return old
-}
-
 func (r *Recorder) site(s *engine.Site) int32 {
 	k := Site{s.File, s.Line, s.Col, s.Data}
 	i, ok := r.sites[k]
@@ -210,9 +234,13 @@ func (r *Recorder) site(s *engine.Site) int32 {
 }
 
 // cost keeps one copy of equal estimates: tasks of one codelet and size share them.
-func (r *Recorder) cost(s []float64) []float64 {
+func (r *Recorder) cost(c *engine.Codelet, s []float64) []float64 {
 	if s == nil {
 		return nil
+	}
+	same := func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
+	if last := r.last[c]; slices.EqualFunc(last, s, same) {
+		return last
 	}
 	r.key = r.key[:0]
 	for _, x := range s {
@@ -223,6 +251,7 @@ func (r *Recorder) cost(s []float64) []float64 {
 		old = slices.Clone(s)
 		r.costs[string(r.key)] = old
 	}
+	r.last[c] = old
 	return old
 }
 
