@@ -5,6 +5,7 @@
 //	go run ./tests/bench growth   [key=value ...]   cost as the work grows, as pictures
 //	go run ./tests/bench language [key=value ...] compiler, interpreter and files beside starlark-go
 //	go run ./tests/bench kernels  [key=value ...] bodies of codelets beside the same loops in C
+//	mpirun -n N bench rank WORKLOAD [key=value ...] a workload on N ranks, one line of JSON
 //	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
 //
 // peers builds the same workloads for StarPU and for gcc's OpenMP from
@@ -133,6 +134,7 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 	"growth":   growth,
 	"language": language,
 	"kernels":  kernels,
+	"rank":     rank,
 }
 
 func main() {
@@ -183,9 +185,9 @@ func parse(args []string) (*config, error) {
 		if !slices.Contains(keys, key) {
 			return nil, fmt.Errorf("no key %q", key)
 		}
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%s needs a number of 0 or more, not %q", key, value)
+		n, err := parseNumber(key, value)
+		if err != nil {
+			return nil, err
 		}
 		c.ints[key] = n
 	}
@@ -196,6 +198,15 @@ func parse(args []string) (*config, error) {
 		return nil, fmt.Errorf("p is s or d, not %q", c.prec)
 	}
 	return c, nil
+}
+
+// parseNumber reads a number of a key.
+func parseNumber(key, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s needs a number of 0 or more, not %q", key, value)
+	}
+	return n, nil
 }
 
 // run measures one workload.
