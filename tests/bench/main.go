@@ -5,6 +5,7 @@
 //	go run ./tests/bench growth   [key=value ...]   cost as the work grows, as pictures
 //	go run ./tests/bench language [key=value ...] compiler, interpreter and files beside starlark-go
 //	go run ./tests/bench kernels  [key=value ...] bodies of codelets beside the same loops in C
+//	go run ./tests/bench ranks    [key=value ...] several processes beside StarPU-MPI
 //	mpirun -n N bench rank WORKLOAD [key=value ...] a workload on N ranks, one line of JSON
 //	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
 //
@@ -16,6 +17,13 @@
 // and --json. memory, growth and language take the same where it makes sense; growth writes
 // SVG files to tests/bench/results or to dir=. kernels takes rounds=, rows= (a regular
 // expression for whole names), md= and json=.
+//
+// ranks runs Cholesky, heat and conjugate gradient on 1, 2 and 4 ranks of this machine beside StarPU-MPI, a chain of tasks
+// over two ranks beside messages in C, and tasks that another rank runs. It builds what it needs from
+// tests/bench/peers/starpu-mpi, and measures starpush alone where StarPU-MPI or its headers are missing. It takes rounds=,
+// n= (tasks of a chain), workers= (on one rank; each of several has one), only=cholesky,heat,cg,chain,pruned,
+// ranks=1,2,4, policies= (of StarPU), md=, json=, and log=FILE, to which it adds a line of JSON for each measurement
+// and, as round 0, for each median. Results that differ between the sides are an error.
 //
 // Workloads, by default through engine's Go API, with via=script from a script:
 //
@@ -134,6 +142,7 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 	"growth":   growth,
 	"language": language,
 	"kernels":  kernels,
+	"ranks":    ranks,
 	"rank":     rank,
 }
 
