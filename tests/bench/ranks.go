@@ -95,8 +95,8 @@ type rankSide struct {
 	first []string // arguments in front of the workload
 	more  []string // arguments behind it
 	count string   // the variable by which the program gets the library that counts messages
-	// several: it has rows of several ranks alone.
-	several bool
+	bound bool     // to cores, which is for several ranks
+	free  bool     // the opposite, which needs a CPU for each worker and each thread for MPI
 }
 
 // rankTools are the programs that the comparison needs besides starpush, "" for each that the machine lacks.
@@ -105,7 +105,7 @@ type rankTools struct {
 }
 
 // runLimit ends a run that does not end.
-const runLimit = 3 * time.Minute
+const runLimit = time.Minute
 
 // mpiEnv makes Open MPI start more ranks than there are CPUs, for any user, as starpush run --ranks does.
 var mpiEnv = []string{"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
@@ -133,6 +133,11 @@ func (t *rankTools) mpiRun(ctx context.Context, env []string, n int, program str
 		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err, strings.Join(lines[:min(3, len(lines))], "; "))
 	}
 	return out.Bytes(), err
+}
+
+// has reports whether s has a row.
+func (s *rankSide) has(r *rankRow) bool {
+	return slices.Contains(s.kinds, r.kind) && !(s.bound && r.ranks == 1) && !(s.free && r.ranks > 1 && 2*r.ranks > runtime.NumCPU())
 }
 
 // run runs the program of s, by the side's own start if it has one.
@@ -320,8 +325,7 @@ func buildRankPeer(ctx context.Context, dir, name string, modules, flags []strin
 	return compileSource(ctx, dir, name, src, append(strings.Fields(string(out)), flags...))
 }
 
-// rankVariants are the settings of StarPU-MPI that are tried on several ranks, besides policies: none is the best for all programs. One rank
-// has the last one.
+// rankVariants are the settings of StarPU-MPI that are tried, besides policies: none is the best for all programs.
 var rankVariants = []struct {
 	name  string
 	bound bool   // the worker and the thread for MPI of a rank are bound to one core
@@ -337,14 +341,14 @@ func rankSides(t *rankTools, o *options, self, home string) []*rankSide {
 	}
 	for _, policy := range policies {
 		env := append([]string{"STARPU_SCHED=" + policy, "STARPU_SILENT=1", "STARPU_HOME=" + home, "OMPI_MCA_hwloc_base_binding_policy=none"}, blasEnv()...)
-		for i, v := range rankVariants {
+		for _, v := range rankVariants {
 			cores := 0
 			if v.bound {
 				cores = runtime.NumCPU()
 			}
 			out = append(out, &rankSide{
 				side:  &side{name: "StarPU-MPI", variant: policy + " " + v.name, program: t.mpibench, env: append(slices.Clone(env), "OMPI_MCA_mpi_yield_when_idle="+v.yield)},
-				kinds: []string{"program", "chain", "pruned"}, more: []string{"bind=" + strconv.Itoa(cores)}, count: "LD_PRELOAD", several: i < len(rankVariants)-1,
+				kinds: []string{"program", "chain", "pruned"}, more: []string{"bind=" + strconv.Itoa(cores)}, count: "LD_PRELOAD", bound: v.bound, free: !v.bound,
 			})
 		}
 	}
@@ -404,7 +408,7 @@ func (s *rankSamples) collect(ctx context.Context, progress, log io.Writer, o *o
 			for k := range sides {
 				x := sides[(k+round)%len(sides)]
 				key := sampleKey{r.key, x.name, x.variant}
-				if !slices.Contains(x.kinds, r.kind) || s.failed[key] != nil || r.ranks == 1 && x.several {
+				if !x.has(r) || s.failed[key] != nil {
 					continue
 				}
 				m, err := x.measure(ctx, t, r)
@@ -426,7 +430,7 @@ func (s *rankSamples) collect(ctx context.Context, progress, log io.Writer, o *o
 	for i := range rows {
 		r := &rows[i]
 		for _, x := range sides {
-			if key := [2]string{r.key, x.name}; r.kind == "program" && r.ranks > 1 && s.sent[key] == (traffic{}) && slices.Contains(x.kinds, "program") {
+			if key := [2]string{r.key, x.name}; r.kind == "program" && r.ranks > 1 && s.sent[key] == (traffic{}) && x.has(r) {
 				if x.name != "script" && t.counter == "" {
 					continue
 				}
