@@ -252,6 +252,12 @@ func ranks(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	sides := rankSides(tools, o, self, home)
+	if tools.mpibench != "" { // one rank measures the buses alone: several would write the same file at the same time
+		if _, err := tools.mpiRun(ctx, sides[0].env, 1, tools.mpibench, "chain", "n=1", "workers=1"); err != nil {
+			return err
+		}
+	}
 	if tools.mpirun == "" {
 		rows = slices.DeleteFunc(rows, func(r rankRow) bool { return r.ranks > 1 })
 	}
@@ -264,7 +270,7 @@ func ranks(ctx context.Context, args []string) error {
 		defer f.Close()
 		log = f
 	}
-	return compareRanks(ctx, os.Stdout, os.Stderr, log, o, rows, tools, rankSides(tools, o, self, home), notes)
+	return compareRanks(ctx, os.Stdout, os.Stderr, log, o, rows, tools, sides, notes)
 }
 
 // buildRanks builds the programs in C, and finds mpirun. notes say which of them are missing, and what to install.
