@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test staticcheck race invariants conformance drivers ulp planted bench bench-kernels cuda cuda-test update fuzz soak soak-oracle soak-kernels fmt
+.PHONY: all check test staticcheck race invariants conformance drivers ulp planted bench bench-ranks bench-kernels cuda cuda-test update fuzz soak soak-oracle soak-kernels fmt
 
 all: check
 
@@ -55,6 +55,10 @@ planted:
 BENCH ?=
 bench:
 	$(GO) run ./tests/bench peers $(BENCH)
+
+## bench-ranks: programs on several ranks of this machine beside StarPU-MPI; BENCH="rounds=9 only=heat md=1"
+bench-ranks:
+	$(GO) run ./tests/bench ranks $(BENCH)
 
 ## bench-kernels: bodies of codelets as machine code and in strips beside the same loops in C; BENCH="rounds=9 rows=axpy.*"; with BENCH=workers=2 or BENCH=short without C
 bench-kernels:

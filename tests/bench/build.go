@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-//go:embed peers/*/peerbench.c peers/starlark
+//go:embed peers/*/peerbench.c peers/starlark peers/starpu-mpi
 var peerSources embed.FS
 
 // starpuModules are the names of StarPU's releases in pkg-config, best first.

@@ -5,6 +5,8 @@
 //	go run ./tests/bench growth   [key=value ...]   cost as the work grows, as pictures
 //	go run ./tests/bench language [key=value ...] compiler, interpreter and files beside starlark-go
 //	go run ./tests/bench kernels  [key=value ...] bodies of codelets beside the same loops in C
+//	go run ./tests/bench ranks    [key=value ...] several processes beside StarPU-MPI
+//	mpirun -n N bench rank WORKLOAD [key=value ...] a workload on N ranks, one line of JSON
 //	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
 //
 // peers builds the same workloads for StarPU and for gcc's OpenMP from
@@ -15,6 +17,13 @@
 // and --json. memory, growth and language take the same where it makes sense; growth writes
 // SVG files to tests/bench/results or to dir=. kernels takes rounds=, rows= (a regular
 // expression for whole names), md= and json=.
+//
+// ranks runs Cholesky, heat and conjugate gradient on 1, 2 and 4 ranks of this machine beside StarPU-MPI, a chain of tasks
+// over two ranks beside messages in C, and tasks that another rank runs. It builds what it needs from
+// tests/bench/peers/starpu-mpi, and measures starpush alone where StarPU-MPI or its headers are missing. It takes rounds=,
+// n= (tasks of a chain), workers= (on one rank; each of several has one), only=cholesky,heat,cg,chain,pruned,
+// ranks=1,2,4, policies= (of StarPU), md=, json=, and log=FILE, to which it adds a line of JSON for each measurement
+// and, as round 0, for each median. Results that differ between the sides are an error.
 //
 // Workloads, by default through engine's Go API, with via=script from a script:
 //
@@ -133,6 +142,8 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 	"growth":   growth,
 	"language": language,
 	"kernels":  kernels,
+	"ranks":    ranks,
+	"rank":     rank,
 }
 
 func main() {
@@ -183,9 +194,9 @@ func parse(args []string) (*config, error) {
 		if !slices.Contains(keys, key) {
 			return nil, fmt.Errorf("no key %q", key)
 		}
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%s needs a number of 0 or more, not %q", key, value)
+		n, err := parseNumber(key, value)
+		if err != nil {
+			return nil, err
 		}
 		c.ints[key] = n
 	}
@@ -196,6 +207,15 @@ func parse(args []string) (*config, error) {
 		return nil, fmt.Errorf("p is s or d, not %q", c.prec)
 	}
 	return c, nil
+}
+
+// parseNumber reads a number of a key.
+func parseNumber(key, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s needs a number of 0 or more, not %q", key, value)
+	}
+	return n, nil
 }
 
 // run measures one workload.

@@ -19,6 +19,8 @@ type options struct {
 	policies           []string
 	table              string // "", "overhead", "dense"
 	dir                string // where pictures go
+	ranks              []int  // how many, of the command ranks
+	log                string // a file to which the command ranks adds its measurements
 	markdown, json     bool
 }
 
@@ -61,8 +63,19 @@ func parseOptions(args []string, o options) (*options, error) {
 			o.table = value
 		case key == "dir" && o.dir != "" && value != "":
 			o.dir = value
+		case key == "log" && len(o.ranks) > 0 && value != "":
+			o.log = value
+		case key == "ranks" && len(o.ranks) > 0:
+			o.ranks = nil
+			for _, v := range strings.Split(value, ",") {
+				n, err := strconv.Atoi(v)
+				if err != nil || n < 1 {
+					return nil, fmt.Errorf("ranks needs numbers of 1 or more with commas between them, not %q", value)
+				}
+				o.ranks = append(o.ranks, n)
+			}
 		default:
-			return nil, fmt.Errorf("no key %q; there are rounds n workers only policies table md json", key)
+			return nil, fmt.Errorf("no key %q; there are rounds n workers only policies table md json, and ranks and log of the command ranks", key)
 		}
 	}
 	return &o, nil
