@@ -101,7 +101,7 @@ func (j *Job) Restore(ctx context.Context, c *engine.Checkpoint, data []engine.N
 func (j *Job) restore(ctx context.Context, c *engine.Checkpoint, named engine.NamedData) error {
 	h := named.Handle
 	number := c.Number(named.Name)
-	if h == nil || !h.Alive() || h.Parent() != nil || h.ReadOnly() || h.Desc().Kind == iface.Void || number == 0 && (c.Ranks() > 1 || unsupported(h) != nil) {
+	if h == nil || !h.Alive() || h.Parent() != nil || h.ReadOnly() || h.Desc().Kind == iface.Void || number == 0 && (c.Ranks() > 1 || unsupported(h, j.size) != nil) {
 		return c.Restore(ctx, j.job, named.Name, h)
 	}
 	if err := c.RestoreBoxes(ctx, j.job, named.Name, h, nil); err != nil { // it does not fit

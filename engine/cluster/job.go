@@ -119,7 +119,7 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
 		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
 		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe, plans: plans}
-	j.figures = newFigures(size)
+	j.figures.init(size)
 	j.meeting.all = make(chan struct{})
 	j.releasesFast = len(rt.Nodes()) == 1 && !rt.Sequential()
 	j.stopEnding = context.AfterFunc(ctx, j.endTransfers)
@@ -210,7 +210,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	root := h.Root()
 	d := j.data[root]
 	if d == nil {
-		if err := unsupported(h); err != nil {
+		if err := unsupported(h, j.size); err != nil {
 			return nil, err
 		}
 		var holders []int
@@ -229,6 +229,9 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 		p.Handle, p.empty = h, emptyPart(h)
 		desc := h.Desc()
 		p.bytes = p.box.Elements() * int(desc.Elem.Size())
+		if o := objectOf(h); o != nil {
+			p.bytes = max(1, int(o.Type.Size()))
+		}
 		p.hash = hashPlace(d.number, int(p.owner), &p.box)
 		d.places[h] = p
 	}
@@ -236,11 +239,11 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	return p, nil
 }
 
-// unsupported returns an *UnsupportedError if tasks on several ranks cannot use h.
-func unsupported(h *datamgr.Handle) error {
-	switch kind, _ := h.Type(); {
-	case kind == iface.Arrays || kind == iface.Object:
-		return &UnsupportedError{fmt.Sprintf("%v is of a kind that cannot be sent to other ranks yet; use arrays of numbers", kind)}
+// unsupported returns an *UnsupportedError if tasks cannot use h on a number of ranks.
+func unsupported(h *datamgr.Handle, size int) error {
+	switch o := objectOf(h); {
+	case o != nil && o.Pack == nil && size > 1:
+		return &UnsupportedError{fmt.Sprintf("nothing says how to send a value of %v to other ranks; register it with an Interface that has Pack and Unpack, or give its type MarshalBinary and UnmarshalBinary", o.Type)}
 	case h.Root().Resizable():
 		return &UnsupportedError{"data with a capacity cannot be sent to other ranks yet; register it without"}
 	case h.Unordered():
@@ -269,7 +272,7 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	for i := range moves {
 		m := &moves[i]
 		if j.plans {
-			j.figures.count(m.From, m.To, bytesOf(h, &m.Box))
+			j.figures.plan(m.From, m.To, h, &m.Box)
 			continue
 		}
 		if m.From != j.rank && m.To != j.rank {

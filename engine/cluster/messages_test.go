@@ -22,6 +22,7 @@ type elements struct {
 	handle int // the number of the handle
 	owner  int
 	at     []int // the numbers of the elements in the whole, ascending
+	bytes  int   // of an element; 0: that depends on its value
 }
 
 // call is one call of a program, and what one rank sent in it.
@@ -65,6 +66,7 @@ func (c *counted) elements(h *datamgr.Handle) (elements, error) {
 		}
 		e.data, e.handle = whole.data, len(c.known)
 	}
+	e.bytes = int(h.Desc().Elem.Size())
 	p, err := c.j.place(h)
 	if err != nil {
 		return e, err
@@ -94,9 +96,17 @@ func (c *counted) note(k call, ops []engine.Operand, fn func(*call) error) error
 		}
 		k.ops, k.modes = append(k.ops, e), append(k.modes, op.Mode)
 	}
-	before := c.j.Sent()
+	decided := func() (sum Traffic) { // without the bytes of bags, which are known later
+		for pair, t := range c.j.figures.pairs {
+			if pair[0] == c.j.rank {
+				sum.add(t)
+			}
+		}
+		return sum
+	}
+	before := decided()
 	err := fn(&k)
-	after := c.j.Sent()
+	after := decided()
 	k.sent = Traffic{after.Messages - before.Messages, after.Bytes - before.Bytes}
 	c.seen.calls = append(c.seen.calls, k)
 	return err
@@ -192,7 +202,7 @@ func (m *messages) bring(e elements, rank int) {
 		}
 	}
 	for _, at := range lacks {
-		m.bytes += int64(8 * len(at))
+		m.bytes += int64(e.bytes * len(at))
 		m.least++
 		if m.isBox(e.data, at) {
 			m.most++
@@ -242,7 +252,7 @@ func (m *messages) add(e elements, except bool) {
 			if r != s.home {
 				m.least++
 				m.most++
-				m.bytes += int64(8 * len(s.to.at))
+				m.bytes += int64(s.to.bytes * len(s.to.at))
 			}
 		}
 		m.write(s.to, s.home)

@@ -60,8 +60,20 @@ func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Acce
 func (s several) unregister(h *datamgr.Handle) error { return s.j.Unregister(h) }
 func (s several) wait() error                        { return s.j.Wait(context.Background()) }
 
-// each calls fn with the elements of b and their places in the whole.
+// each calls fn with the elements of b and their places in the whole. A bag has those of its list, and arrays have one for each 8 bytes.
 func each(b *iface.Buffer, fn func(at int, x *int64)) {
+	switch b.Kind {
+	case iface.Object:
+		for i := range (*bag)(b.Ptr).list {
+			fn(i, &(*bag)(b.Ptr).list[i])
+		}
+		return
+	case iface.Arrays:
+		for i := range b.Len() / 8 {
+			fn(i, (*int64)(unsafe.Add(b.Ptr, 8*i)))
+		}
+		return
+	}
 	base, step := b.Number()
 	for i := range b.Len() {
 		at, off := base, 0
@@ -83,6 +95,9 @@ func mix(c *engine.TaskContext) error {
 		}
 	}
 	for i := range c.NumBuffers() {
+		if b := c.Buffer(i); b.Kind == iface.Object {
+			(*bag)(b.Ptr).grow(c.Mode(i), s)
+		}
 		switch c.Mode(i) {
 		case iface.W, iface.Scratch:
 			each(c.Buffer(i), func(at int, x *int64) { *x = s + int64(at*7) })
@@ -142,6 +157,14 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	var data []*datamgr.Handle           // whole
 	parts := map[int][]*datamgr.Handle{} // of each, with the whole
 	register := func() error {
+		if k := r.IntN(8); k < 2 {
+			h, err := registerKind(rt, r, k == 0)
+			if err == nil {
+				parts[len(data)] = []*datamgr.Handle{h}
+				data = append(data, h)
+			}
+			return err
+		}
 		dims := [][]int{{1 + r.IntN(40)}, {1 + r.IntN(9), 1 + r.IntN(9)}, {1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(5)}}[r.IntN(3)]
 		spec := engine.DataSpec{Kind: iface.KindOf(len(dims)), Elem: iface.I64, Dims: dims}
 		if r.IntN(3) == 0 {
@@ -212,6 +235,9 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		case k == 0: // a view
 			h := parts[i][r.IntN(len(parts[i]))]
 			d := h.Desc()
+			if d.Kind == iface.Object || d.Kind == iface.Arrays { // they have no parts
+				continue
+			}
 			var f filter.Filter
 			axis := r.IntN(int(d.Rank))
 			n := d.Dim[axis]

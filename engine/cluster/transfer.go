@@ -25,6 +25,9 @@ func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle,
 // send sends the value that h has at this place of the order to another rank. If it was lost, an empty message and one with the
 // reason take its place.
 func (j *Job) send(h *datamgr.Handle, to int) error {
+	if objectOf(h) != nil {
+		return j.sendValue(h, to)
+	}
 	tag := nextTag(&j.sentTo[to])
 	d := h.Desc()
 	j.figures.count(j.rank, to, d.Bytes())
@@ -71,6 +74,9 @@ func (j *Job) sendNow(data []byte, to, tag int) {
 
 // receive gives h, at this place of the order, the value that another rank sends.
 func (j *Job) receive(h *datamgr.Handle, from int) error {
+	if objectOf(h) != nil {
+		return j.receiveValue(h, from)
+	}
 	tag := nextTag(&j.gotFrom[from])
 	d := h.Desc()
 	j.figures.count(from, j.rank, d.Bytes())
@@ -240,7 +246,7 @@ func (j *Job) sum(p *Place) error {
 	if j.plans {
 		_, sums := p.Combine()
 		for _, s := range sums {
-			j.figures.count(s.From, s.To, bytesOf(p.Handle, &p.box))
+			j.figures.plan(s.From, s.To, p.Handle, &p.box)
 		}
 		return nil
 	}
