@@ -63,7 +63,11 @@ func register(j *Job, tiles ...int) (c checkpointed, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.all = append(c.all, engine.NamedData{Name: "value", Handle: value.Handle}, engine.NamedData{Name: "arrays", Handle: arrays.Handle})
+	grows, err := j.rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{1, 2}, Capacity: []int{9, 4}, Owner: 2})
+	if err != nil {
+		return c, err
+	}
+	c.all = append(c.all, engine.NamedData{Name: "value", Handle: value.Handle}, engine.NamedData{Name: "arrays", Handle: arrays.Handle}, engine.NamedData{Name: "grows", Handle: grows})
 	v, err := j.rt.Partition(some, filter.TilesN(tiles, 0))
 	if err == nil {
 		c.parts = v.Parts
@@ -95,7 +99,7 @@ func (c *checkpointed) contents(j *Job) (text string, err error) {
 		}
 		text += d.Name
 		each(a.Buffer(), func(at int, x *int64) {
-			if known[at] || d.Name == "value" {
+			if known[at] || d.Name == "value" || d.Name == "grows" {
 				text += fmt.Sprint(" ", *x)
 			} else {
 				text += " ?"
@@ -136,7 +140,8 @@ func TestCheckpoint(t *testing.T) {
 			}
 		}
 		return task(j, 1, 3, engine.Operand{Handle: c.all[0].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[5].Handle, Mode: iface.R},
-			engine.Operand{Handle: c.all[6].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[7].Handle, Mode: iface.RW})
+			engine.Operand{Handle: c.all[6].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[7].Handle, Mode: iface.RW},
+			engine.Operand{Handle: c.all[8].Handle, Mode: iface.RW})
 	}
 	want := ""
 	for _, wrote := range []int{1, 2, 3, 5} {
@@ -162,7 +167,7 @@ func TestCheckpoint(t *testing.T) {
 				return err
 			}
 			for _, d := range c.all[6:] {
-				if err := task(j, 0, 44, engine.Operand{Handle: d.Handle, Mode: iface.W}); err != nil {
+				if err := task(j, wrote, 44, engine.Operand{Handle: d.Handle, Mode: iface.W}); err != nil {
 					return err
 				}
 			}
@@ -190,7 +195,7 @@ func TestCheckpoint(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if string(g.State()) != "state" || g.Ranks() != wrote || len(g.Names()) != 8 {
+				if string(g.State()) != "state" || g.Ranks() != wrote || len(g.Names()) != 9 {
 					return fmt.Errorf("%q of %d ranks, %v", g.State(), g.Ranks(), g.Names())
 				}
 				c, err := register(j, 2, 3)

@@ -30,7 +30,7 @@ type Report struct {
 	Ranks []Rank  // ascending; those that could be asked
 	Pairs []Route // between which there were messages, the most bytes first
 	// Estimated is set in a plan if bytes of messages depend on values, which no plan knows: values of Go types count as
-	// the bytes of a variable of the type.
+	// the bytes of a variable of the type, and data with a capacity that a task may have resized as full.
 	Estimated bool
 }
 
@@ -115,14 +115,26 @@ func (f *figures) total() map[[2]int]Traffic {
 	return all
 }
 
-// plan counts a message of a plan, with elements of the data of h.
-func (f *figures) plan(from, to int, h *datamgr.Handle, b *Box) {
-	root := h.Root().Desc()
+// countPlanned counts a message of a plan, with elements of the data of h.
+func (j *Job) countPlanned(from, to int, h *datamgr.Handle, b *Box) {
+	f, root := &j.figures, h.Root()
+	d := root.Desc()
 	bytes := int64(0)
-	if o := objectOf(h); o != nil {
+	switch o := objectOf(h); {
+	case o != nil:
 		bytes, f.rough = int64(o.Type.Size()), true
-	} else if root.Bytes() > 0 {
-		bytes = int64(b.Elements()) * int64(root.Elem.Size())
+	case root.Resizable() && j.data[root].grows:
+		bytes, f.rough = int64(b.Elements())*int64(d.Elem.Size()), true
+	case root.Resizable():
+		d = root.Content()
+		content := boxOf(root)
+		copy(content.Hi[:], d.Shape())
+		if d.Len() > 0 && b.touches(&content) {
+			inside, _ := b.cut(&content)
+			bytes = int64(inside.Elements()) * int64(d.Elem.Size())
+		}
+	case d.Bytes() > 0:
+		bytes = int64(b.Elements()) * int64(d.Elem.Size())
 	}
 	f.count(from, to, bytes)
 }

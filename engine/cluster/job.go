@@ -68,6 +68,8 @@ type distributed struct {
 	places map[*datamgr.Handle]*Place
 	owners map[*datamgr.Handle]int // of the parts of views that were looked at
 	boxes  map[Box]*datamgr.Handle // views of pieces that are sent
+	sizes  *Place                  // of the content, nil for data without a capacity
+	grows  bool                    // the sizes may not be those of the registration
 	enough int                     // the number of places with which forget looks for dead ones
 
 	dropped map[int]*engine.Site // where a value was invalidated, by the number of the write that did it
@@ -217,7 +219,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 		if root.Initialised() {
 			holders = Everywhere(j.Size())
 		}
-		d = &distributed{number: j.known, data: NewData(boxOf(root), holders), places: map[*datamgr.Handle]*Place{},
+		d = &distributed{number: j.known, sizes: sizesPlace(root, j.size), data: NewData(boxOf(root), holders), places: map[*datamgr.Handle]*Place{},
 			owners: map[*datamgr.Handle]int{}, boxes: map[Box]*datamgr.Handle{}}
 		j.data[root] = d
 		j.known++
@@ -226,7 +228,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	if p == nil {
 		d.forget()
 		p = d.data.Place(boxOf(h), d.owner(h, j.Size()))
-		p.Handle, p.empty = h, emptyPart(h)
+		p.Handle, p.empty, p.sized = h, emptyPart(h), d.sizes != nil
 		desc := h.Desc()
 		p.bytes = p.box.Elements() * int(desc.Elem.Size())
 		if o := objectOf(h); o != nil {
@@ -244,8 +246,6 @@ func unsupported(h *datamgr.Handle, size int) error {
 	switch o := objectOf(h); {
 	case o != nil && o.Pack == nil && size > 1:
 		return &UnsupportedError{fmt.Sprintf("nothing says how to send a value of %v to other ranks; register it with an Interface that has Pack and Unpack, or give its type MarshalBinary and UnmarshalBinary", o.Type)}
-	case h.Root().Resizable():
-		return &UnsupportedError{"data with a capacity cannot be sent to other ranks yet; register it without"}
 	case h.Unordered():
 		return &UnsupportedError{"data without an order has no value that ranks could agree on; register it without Unordered"}
 	}
@@ -272,7 +272,7 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	for i := range moves {
 		m := &moves[i]
 		if j.plans {
-			j.figures.plan(m.From, m.To, h, &m.Box)
+			j.countPlanned(m.From, m.To, h, &m.Box)
 			continue
 		}
 		if m.From != j.rank && m.To != j.rank {
@@ -370,6 +370,10 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		}
 	}
 	if mode.Writes() {
+		if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
+			return nil, j.fail(err)
+		}
+		j.wroteSizes(p, Everywhere(j.size)...)
 		p.Write(Everywhere(j.Size())...)
 	}
 	a, err := j.job.AcquireWith(ctx, h, mode, o)
@@ -383,6 +387,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 func (j *Job) everywhere(h *datamgr.Handle) error {
 	p, err := j.place(h)
 	if err != nil {
+		return err
+	}
+	if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
 		return err
 	}
 	for r := range j.size {

@@ -23,6 +23,9 @@ type elements struct {
 	owner  int
 	at     []int // the numbers of the elements in the whole, ascending
 	bytes  int   // of an element; 0: that depends on its value
+
+	sizes *elements // a value of its own, of data with a capacity
+	whole bool
 }
 
 // call is one call of a program, and what one rank sent in it.
@@ -66,7 +69,15 @@ func (c *counted) elements(h *datamgr.Handle) (elements, error) {
 		}
 		e.data, e.handle = whole.data, len(c.known)
 	}
-	e.bytes = int(h.Desc().Elem.Size())
+	e.bytes, e.whole = int(h.Desc().Elem.Size()), h == root
+	switch {
+	case !h.Resizable():
+	case e.whole:
+		e.bytes, e.sizes = 0, &elements{data: len(c.seen.shape), handle: -1, at: []int{0}, bytes: 8 * int(h.Desc().Rank)}
+		c.seen.shape, c.seen.valued = append(c.seen.shape, []int{1}), append(c.seen.valued, true)
+	default:
+		e.bytes, e.sizes = 0, c.known[root].sizes
+	}
 	p, err := c.j.place(h)
 	if err != nil {
 		return e, err
@@ -290,6 +301,13 @@ func (m *messages) contribute(e elements, rank int) {
 func (m *messages) step(c *call) {
 	for i, e := range c.ops {
 		mode := c.modes[i]
+		if e.sizes != nil && !c.ends {
+			for r := range m.size {
+				if !c.task || r == c.rank {
+					m.bring(*e.sizes, r)
+				}
+			}
+		}
 		m.add(e, c.task && mode == iface.Redux)
 		switch {
 		case c.ends:
@@ -304,6 +322,13 @@ func (m *messages) step(c *call) {
 		}
 	}
 	for i, e := range c.ops {
+		if mode := c.modes[i]; e.sizes != nil && e.whole && !c.ends && mode.Writes() {
+			if c.task {
+				m.write(*e.sizes, c.rank)
+			} else {
+				m.write(*e.sizes, Everywhere(m.size)...)
+			}
+		}
 		switch mode := c.modes[i]; {
 		case c.ends || !mode.Writes() || mode == iface.Redux:
 		case c.task:

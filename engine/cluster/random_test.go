@@ -95,8 +95,11 @@ func mix(c *engine.TaskContext) error {
 		}
 	}
 	for i := range c.NumBuffers() {
-		if b := c.Buffer(i); b.Kind == iface.Object {
+		switch b := c.Buffer(i); {
+		case b.Kind == iface.Object:
 			(*bag)(b.Ptr).grow(c.Mode(i), s)
+		case c.Mode(i) == iface.W || c.Mode(i) == iface.RW:
+			resize(b, c.Room(i).Desc, s, func(dims []int) error { return c.Resize(i, dims...) })
 		}
 		switch c.Mode(i) {
 		case iface.W, iface.Scratch:
@@ -170,6 +173,12 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		if r.IntN(3) == 0 {
 			spec.Owner = 1 + r.IntN(10)
 		}
+		if r.IntN(4) == 0 {
+			for k, n := range dims {
+				spec.Capacity = append(spec.Capacity, n)
+				spec.Dims = append(spec.Dims[:k:k], r.IntN(1+n))
+			}
+		}
 		var h *datamgr.Handle
 		var err error
 		if r.IntN(3) == 0 {
@@ -184,8 +193,10 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		if err != nil {
 			return err
 		}
-		if err := rt.SetReduction(h, datamgr.SumReduction()); err != nil {
-			return err
+		if spec.Capacity == nil {
+			if err := rt.SetReduction(h, datamgr.SumReduction()); err != nil {
+				return err
+			}
 		}
 		data = append(data, h)
 		parts[len(data)-1] = []*datamgr.Handle{h}
@@ -288,6 +299,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 				seen = append(seen, v)
 				continue
 			}
+			resize(a.Buffer(), a.Handle().Desc(), int64(p.seed), func(dims []int) error { return a.Resize(dims...) })
 			each(a.Buffer(), func(at int, x *int64) { *x = *x*3 + int64(at) })
 			if err := a.Release(); err != nil {
 				return nil, err
@@ -306,7 +318,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 					continue
 				}
 				mode := []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.RW, iface.Commute, iface.Redux, iface.Redux}[r.IntN(8)]
-				if p.fails && mode == iface.Commute || p.exact() && mode == iface.Redux {
+				if p.fails && mode == iface.Commute || (p.exact() || h.Resizable()) && mode == iface.Redux {
 					mode = iface.RW // tasks that commute lose what they use if another one fails before
 				}
 				if mode != iface.W && (mode != iface.Redux || h != data[i]) {

@@ -30,6 +30,11 @@ func (j *Job) route(t *Task) (rank int, err error) {
 			continue
 		}
 		mode := operands[i].Mode
+		if p.sized {
+			if err := j.bringSizes(p, rank); err != nil {
+				return 0, j.fail(err)
+			}
+		}
 		if len(p.data.sums) > 0 {
 			if err := j.combine(p, mode == iface.Redux); err != nil {
 				return 0, j.fail(err)
@@ -54,10 +59,12 @@ func (j *Job) route(t *Task) (rank int, err error) {
 	case several: // all reads come before writes
 		for i, p := range j.places {
 			if mode := t.Operands[i].Mode; p != nil && mode != iface.R && mode != iface.Redux {
+				j.wroteSizes(p, rank)
 				p.Write(rank)
 			}
 		}
 	case written != nil:
+		j.wroteSizes(written, rank)
 		written.Write(rank)
 	}
 	j.tasks++
@@ -82,7 +89,7 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 			return 0, false
 		}
 		p := slots[int(h.ID())&(len(slots)-1)]
-		if p == nil || p.Handle != h || p.bytes == 0 || len(p.data.sums) > 0 {
+		if p == nil || p.Handle != h || p.bytes == 0 || p.sized || len(p.data.sums) > 0 {
 			return 0, false
 		}
 		q := p.cover

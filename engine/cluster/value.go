@@ -92,11 +92,7 @@ func (j *Job) receivePacked(from, tag int) ([]byte, error) {
 		return nil, err
 	}
 	if n == 0 {
-		packed := make([]byte, maxFailure)
-		if n, err = j.receiveNow(packed, from, tag); err == nil {
-			err = j.unpack(packed[:n], from)
-		}
-		return nil, err
+		return nil, j.receiveFailure(from, tag)
 	}
 	all := binary.LittleEndian.Uint64(b)
 	switch {
@@ -110,6 +106,16 @@ func (j *Job) receivePacked(from, tag int) ([]byte, error) {
 		err = j.fail(fmt.Errorf("cluster: rank %d sent %d bytes of a value of %d; the ranks do not run the same program", from, n, len(b)))
 	}
 	return b, err
+}
+
+// receiveFailure receives and returns the failure behind an empty message.
+func (j *Job) receiveFailure(from, tag int) error {
+	packed := make([]byte, maxFailure)
+	n, err := j.receiveNow(packed, from, tag)
+	if err != nil {
+		return err
+	}
+	return j.unpack(packed[:n], from)
 }
 
 // valueError returns what ends a job whose ranks cannot have the same value: done is what cannot be done with it.

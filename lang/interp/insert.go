@@ -215,6 +215,9 @@ func (m *Machine) plannedSizes(s *insertSite, st *siteState) {
 	for k, h := range st.handles {
 		if h.h.Resizable() && s.ops[k].mode.Writes() {
 			h.root.grows = h.root.grows || m.prog.mayResize(s.codelet, k)
+			if m.ranks != nil && h == h.root {
+				m.plan.note(s.ops[k].at, "a plan does not know the size of data with a capacity after this: messages with it are estimated")
+			}
 		}
 	}
 }
