@@ -157,6 +157,22 @@ insert append(R all, RW x) with rank = 3
 acquire RW x as v { for i in 0..len(v) { v[i] = v[i] * 2 } }
 print(x, all, A)
 `},
+		{"tasks after others", `
+codelet add(x: RW vector[i64], k: int) { each i in x { x[i] += k } }
+codelet total(x: R vector[i64], s: RW variable[i64]) { for i in 0..x.n { s += x[i] } }
+register x = vector[i64](8, fill = 1)
+register s = variable[i64](fill = 0)
+partition x by blocks(4)
+let go = gate()
+let first = insert add(RW x[0], 1) with rank = 1, after = [go]
+let second = insert add(RW x[1], 2) with rank = 2, after = [first, first]
+let third = insert add(RW x[2], 3) with rank = 0, after = [first, second, go]
+for k in 0..6 { insert add(RW x[3], k) with rank = k, after = [third, first] }
+open(go)
+wait third
+insert total(R x, RW s) with after = [first, third]
+print(s, x)
+`},
 		{"tasks and files", `
 codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
 register x, y = vector[f64](10, fill = 3)
@@ -336,6 +352,12 @@ insert sum(R x, RW z)
 		{"an element beyond the size", bad + "codelet one(x: R variable[i64], y: RW variable[i64]) { y += x }\ncodelet cut(x: RW vector[i64], n: int) { x.n = n }\n" +
 			"register w = vector[i64](3, capacity = 9, fill = 1, owner = 1)\nregister s = variable[i64](fill = 0, owner = 2)\ninsert cut(RW w, 2)\npartition v = w by pick(0)\ninsert one(R v[2], RW s)\nprint(value(s))\n",
 			[]string{"on rank 2: task `one` failed"}},
+		{"a task after it", bad + "let t = insert bad(RW y)\ninsert sum(R x, RW z) with rank = 0, after = [t]\nprint(z)\n",
+			[]string{"on rank 2: task `bad` failed", "`z` has no valid value either"}},
+		{"a task after one after it", bad + "let t = insert bad(RW y) with rank = 0\nlet u = insert sum(R x, RW z) with rank = 1, after = [t]\nregister w = vector[i64](4, fill = 1)\n" +
+			"insert sum(R x, RW w) with rank = 2, after = [u]\nwait w\n", []string{"on rank 0: task `bad` failed"}},
+		{"a wait for a task after it", bad + "let t = insert bad(RW y)\nlet u = insert sum(R x, RW z) with rank = 0, after = [t]\nwait u\n", []string{"on rank 2: task `bad` failed"}},
+		{"a place in a sequence", bad + "insert sum(R x, RW z) with rank = 0, worker = workers(cpu)[0], order = 1\n", []string{"E0705", "on one rank only"}},
 		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
 		{"by its owner", bad + "register w = vector[i64](4, fill = 1, owner = 1)\ninsert bad(RW w)\nprint(w)\n", []string{"on rank 1: task `bad` failed"}},
 		{"by an owner that is not", bad + "register w = vector[i64](4, fill = 1, owner = 5)\npartition w by blocks(2)\ninsert bad(RW w[0])\nprint(w)\n", []string{"on rank 2: task `bad` failed"}},

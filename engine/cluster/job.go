@@ -43,6 +43,7 @@ type Job struct {
 	name    codeletName // of the last task
 	weights []int       // bytes by rank, zero between submissions
 	moves   []Move
+	deps    []engine.Dependency // of a task with AfterTickets
 
 	describe  func(error) []byte
 	failures  sentFailures
@@ -145,6 +146,9 @@ type Task struct {
 	// On is 1 + the rank that runs the task; 0: the one that owns most of what it writes, then most of what it
 	// contributes to or reads, and otherwise rank 0.
 	On int
+	// AfterTickets lists tasks of this job that the task waits for, whichever ranks run them. When one of them failed or was cancelled, this one
+	// is cancelled. TaskSpec.After can have gates only.
+	AfterTickets []*Ticket
 }
 
 // RankError says that a rank does not exist.
@@ -168,7 +172,7 @@ func (j *Job) Submit(t *Task) error {
 	if err != nil || rank != j.rank && !j.plans {
 		return err
 	}
-	if err := j.job.Submit(&t.TaskSpec); err != nil {
+	if err := j.job.Submit(j.local(t)); err != nil {
 		return j.refuse(err)
 	}
 	j.figures.tasks[rank]++
@@ -178,8 +182,11 @@ func (j *Job) Submit(t *Task) error {
 // Ticket is a task to keep. It is not in memory on ranks that do not run it.
 type Ticket struct {
 	id   int64
+	job  *Job
 	rank int
 	task *engine.Task // on that rank
+	told []int        // other ranks that get to know how it ends
+	end  *engine.Task // on these: a task that ends likewise
 }
 
 // ID returns the number of the task among those of all ranks, from 1.
@@ -197,9 +204,9 @@ func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	ticket := &Ticket{id: j.tasks, rank: rank}
+	ticket := &Ticket{id: j.tasks, job: j, rank: rank}
 	if rank == j.rank || j.plans {
-		if ticket.task, err = j.job.SubmitWith(&t.TaskSpec, o); err != nil {
+		if ticket.task, err = j.job.SubmitWith(j.local(t), o); err != nil {
 			return nil, j.refuse(err)
 		}
 		j.figures.tasks[rank]++

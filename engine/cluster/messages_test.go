@@ -35,6 +35,8 @@ type call struct {
 	rank  int  // that runs the task
 	ops   []elements
 	modes []iface.AccessMode
+	keep  bool  // see submission
+	after []int // likewise
 	sent  Traffic
 }
 
@@ -123,15 +125,11 @@ func (c *counted) note(k call, ops []engine.Operand, fn func(*call) error) error
 	return err
 }
 
-func (c *counted) submit(k *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error {
-	return c.note(call{task: true}, ops, func(n *call) error {
-		t := &Task{TaskSpec: engine.TaskSpec{Codelet: k, Operands: ops, Args: args}}
-		if on >= 0 {
-			t.On = 1 + on%c.j.Size()
-		}
-		ticket, err := c.j.SubmitTask(t, engine.TaskOptions{})
+func (c *counted) submit(n *submission) error {
+	return c.note(call{task: true, keep: n.keep, after: n.after}, n.ops, func(k *call) error {
+		ticket, err := c.keep(n)
 		if err == nil {
-			n.rank = ticket.Rank()
+			k.rank = ticket.Rank()
 		}
 		return err
 	})
@@ -172,6 +170,7 @@ type messages struct {
 	shape       [][]int
 	values      [][]value // of each whole, by element
 	sums        []sum
+	ends        [][]int // of the tasks that were kept: the ranks that know of their end
 	writes      int
 	least, most int64
 	bytes       int64
@@ -299,6 +298,16 @@ func (m *messages) contribute(e elements, rank int) {
 }
 
 func (m *messages) step(c *call) {
+	for _, k := range c.after {
+		if !slices.Contains(m.ends[k], c.rank) {
+			m.ends[k] = append(m.ends[k], c.rank)
+			m.least++
+			m.most++
+		}
+	}
+	if c.keep {
+		m.ends = append(m.ends, []int{c.rank})
+	}
 	for i, e := range c.ops {
 		mode := c.modes[i]
 		if e.sizes != nil && !c.ends {
@@ -349,7 +358,7 @@ func (p program) records(t *testing.T, size int) []record {
 			return err
 		}
 		j := NewJob(context.Background(), rt, end, Options{})
-		c := &counted{several{j}, &all[end.Rank()], map[*datamgr.Handle]elements{}}
+		c := &counted{several{j, &[]*Ticket{}}, &all[end.Rank()], map[*datamgr.Handle]elements{}}
 		if _, err := p.run(rt, c); err != nil {
 			return err
 		}

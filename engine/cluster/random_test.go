@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -28,16 +29,37 @@ var (
 
 // runner is what a random program runs on: a job of several ranks, or one of the engine.
 type runner interface {
-	submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error
+	submit(s *submission) error
 	acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error)
 	unregister(h *datamgr.Handle) error
 	wait() error
 }
 
-type alone struct{ j *engine.Job }
+// submission is a task of a random program.
+type submission struct {
+	ops   []engine.Operand
+	args  []iface.Scalar
+	on    int   // the rank that it names, below 0 for none
+	keep  bool  // later tasks may wait for it
+	after []int // tasks that were kept, counted from 0, and that it waits for
+}
 
-func (a alone) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, _ int) error {
-	return a.j.Submit(&engine.TaskSpec{Codelet: c, Operands: ops, Args: args})
+type alone struct {
+	j    *engine.Job
+	kept *[]*engine.Task
+}
+
+func (a alone) submit(s *submission) error {
+	spec := engine.TaskSpec{Codelet: codelet, Operands: s.ops, Args: s.args}
+	for _, k := range s.after {
+		spec.After = append(spec.After, (*a.kept)[k])
+	}
+	if !s.keep {
+		return a.j.Submit(&spec)
+	}
+	t, err := a.j.SubmitTask(&spec)
+	*a.kept = append(*a.kept, t)
+	return err
 }
 func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return a.j.Acquire(context.Background(), h, mode)
@@ -45,15 +67,38 @@ func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access
 func (a alone) unregister(h *datamgr.Handle) error { return a.j.Unregister(h) }
 func (a alone) wait() error                        { return a.j.Wait(context.Background()) }
 
-type several struct{ j *Job }
-
-func (s several) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error {
-	t := &Task{TaskSpec: engine.TaskSpec{Codelet: c, Operands: ops, Args: args}}
-	if on >= 0 {
-		t.On = 1 + on%s.j.Size()
-	}
-	return s.j.Submit(t)
+type several struct {
+	j    *Job
+	kept *[]*Ticket
 }
+
+func (s several) submit(n *submission) error {
+	if !n.keep {
+		return s.j.Submit(s.task(n))
+	}
+	_, err := s.keep(n)
+	return err
+}
+
+func (s several) task(n *submission) *Task {
+	t := &Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: n.ops, Args: n.args}}
+	if n.on >= 0 {
+		t.On = 1 + n.on%s.j.Size()
+	}
+	for _, k := range n.after {
+		t.AfterTickets = append(t.AfterTickets, (*s.kept)[k])
+	}
+	return t
+}
+
+func (s several) keep(n *submission) (*Ticket, error) {
+	t, err := s.j.SubmitTask(s.task(n), engine.TaskOptions{})
+	if n.keep {
+		*s.kept = append(*s.kept, t)
+	}
+	return t, err
+}
+
 func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return s.j.Acquire(context.Background(), h, mode, engine.AcquireOptions{})
 }
@@ -86,9 +131,22 @@ func each(b *iface.Buffer, fn func(at int, x *int64)) {
 	}
 }
 
-// mix is the kernel of all tasks: what it writes depends on all that it reads, and on the places of elements.
+// ended has the kept tasks that have ended, by the run of a program in this process and their number.
+var ended sync.Map
+
+// mix is the kernel of all tasks: what it writes depends on all that it reads, and on the places of elements. Its arguments are a number, that of its
+// failure, the run in this process, its number of those that are kept, and those of the tasks before it.
 func mix(c *engine.TaskContext) error {
 	s := c.Arg(0).Int()
+	world := int64(0)
+	if len(c.Args()) > 2 {
+		world = c.Arg(2).Int()
+	}
+	for i := 4; world > 0 && i < len(c.Args()); i++ {
+		if _, ok := ended.Load([2]int64{world, c.Arg(i).Int()}); !ok {
+			return fmt.Errorf("began before the end of task %d", c.Arg(i).Int())
+		}
+	}
 	for i := range c.NumBuffers() {
 		if m := c.Mode(i); m == iface.R || m == iface.RW {
 			each(c.Buffer(i), func(at int, x *int64) { s = s*31 + *x ^ int64(at) })
@@ -113,6 +171,9 @@ func mix(c *engine.TaskContext) error {
 	if n := c.Arg(1).Int(); n != 0 {
 		return fmt.Errorf("bad %d.", n)
 	}
+	if world > 0 {
+		ended.Store([2]int64{world, c.Arg(3).Int()}, true)
+	}
 	return nil
 }
 
@@ -135,6 +196,8 @@ type program struct {
 	seed  uint64
 	steps int
 	fails bool // some tasks fail
+
+	world int64 // the number of the run on ranks of this process, from 1; 0: it is another
 }
 
 // exact reports whether the cause of lost values is the same in all runs: no tasks contribute that could each be it.
@@ -203,7 +266,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		return nil
 	}
 	written := map[*datamgr.Handle]bool{} // whole data with a value everywhere
-	bad := int64(0)
+	bad, kept := int64(0), 0
 	args := func(n int64) []iface.Scalar {
 		fails := int64(0)
 		if p.fails && r.IntN(12) == 0 {
@@ -236,7 +299,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	full := func(i int) error {
 		if h := data[i]; !written[h] {
 			written[h] = true
-			return on.submit(codelet, []engine.Operand{{Handle: h, Mode: iface.W}}, args(3), -1)
+			return on.submit(&submission{ops: []engine.Operand{{Handle: h, Mode: iface.W}}, args: append(args(3), iface.Int(0)), on: -1})
 		}
 		return nil
 	}
@@ -336,7 +399,15 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 				target = r.IntN(100)
 			}
 			for range 1 + r.IntN(3)*r.IntN(2) {
-				if err := on.submit(codelet, ops, args(r.Int64N(100)), target); err != nil {
+				n := &submission{ops: ops, args: append(args(r.Int64N(100)), iface.Int(p.world), iface.Int(int64(kept))), on: target, keep: r.IntN(3) == 0}
+				for kept > 0 && r.IntN(4) == 0 && (len(n.after) == 0 || !p.exact()) { // with two that fail, either is the cause
+					k := max(0, kept-1-r.IntN(8))
+					n.after, n.args = append(n.after, k), append(n.args, iface.Int(int64(k)))
+				}
+				if n.keep {
+					kept++
+				}
+				if err := on.submit(n); err != nil {
 					return nil, err
 				}
 			}
@@ -367,7 +438,7 @@ func (p program) alone() (seen outcome) {
 	defer rt.Close()
 	j := rt.NewJob(context.Background(), engine.JobOptions{})
 	defer j.Close()
-	if seen.values, err = p.run(rt, alone{j}); err != nil {
+	if seen.values, err = p.run(rt, alone{j, &[]*engine.Task{}}); err != nil {
 		panic(fmt.Sprintf("seed %d, alone: %v", p.seed, err))
 	}
 	seen.add(j)
@@ -382,7 +453,7 @@ func (p program) onRank(want outcome, comm Comm) string {
 	}
 	j := NewJob(context.Background(), rt, comm, Options{})
 	var seen outcome
-	seen.values, err = p.run(rt, several{j})
+	seen.values, err = p.run(rt, several{j, &[]*Ticket{}})
 	at := fmt.Sprintf("seed %d, rank %d of %d: ", p.seed, comm.Rank(), comm.Size())
 	if err != nil {
 		return at + err.Error()
@@ -422,9 +493,14 @@ func (p program) onRank(want outcome, comm Comm) string {
 	return ""
 }
 
+// worlds counts the runs of programs on ranks of this process.
+var worlds atomic.Int64
+
 func (p program) check(t *testing.T, size int) {
 	t.Helper()
 	want, ends := p.alone(), Local(size)
+	p.world = worlds.Add(1)
+	defer ended.Clear()
 	var group sync.WaitGroup
 	for r := range size {
 		group.Go(func() {
@@ -441,7 +517,7 @@ func (p program) check(t *testing.T, size int) {
 func TestRandomPrograms(t *testing.T) {
 	n, end := *seed, time.Now().Add(*soak)
 	for more := true; more; n++ {
-		p := program{n, 20 + int(n%80), n%2 == 0}
+		p := program{seed: n, steps: 20 + int(n%80), fails: n%2 == 0}
 		p.check(t, []int{1, 2, 3, 4, 7}[n%5])
 		if t.Failed() {
 			return
