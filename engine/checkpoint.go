@@ -435,7 +435,7 @@ func syncDir(dir string) error {
 // saveData writes one datum, or the boxes of it in s.
 func (j *Job) saveData(ctx context.Context, dir, file string, h *datamgr.Handle, s *savedData) (err error) {
 	desc := h.Desc()
-	s.Type, s.Order = desc.String(), byteOrder
+	s.Type, s.Order, s.Packed = desc.String(), byteOrder, isObjectHandle(h)
 	fill := func(io.Writer) error { return nil }
 	switch {
 	case desc.Kind == iface.Void || s.Part && len(s.Boxes) == 0:
@@ -444,7 +444,6 @@ func (j *Job) saveData(ctx context.Context, dir, file string, h *datamgr.Handle,
 		if err != nil {
 			return err
 		}
-		s.Packed = true
 		fill = func(w io.Writer) error { _, err := w.Write(b); return err }
 	case s.Part:
 		v, err := j.rt.Partition(h, boxesOf(s.Boxes))

@@ -39,8 +39,8 @@ type Interface[T any] struct {
 	// Copy makes dst, which has the zero value, a copy that shares nothing with src: for Job.Copy.
 	Copy func(dst, src *T) error
 	// Pack returns the value as bytes, and Unpack makes dst, which has the zero value, what Pack was given; it must not
-	// keep data. Job.Pack and Job.Unpack use them. With Options.Disk, values that can be packed are moved to
-	// the disk when main memory is short.
+	// keep data. Job.Pack and Job.Unpack use them, and package cluster sends values to other ranks by them. With Options.Disk, values that
+	// can be packed are moved to the disk when main memory is short.
 	Pack   func(src *T) ([]byte, error)
 	Unpack func(dst *T, data []byte) error
 	// Size estimates the bytes of the value in main memory, which Options.RAM bounds. Without it they are those

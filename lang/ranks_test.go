@@ -116,6 +116,63 @@ partition y by blocks(2)
 for i in 0..2 { insert rows(R S[i], W y[i]) }
 print(A, B, b.mass, b.owner, y)
 `},
+		{"sizes that tasks decide", `
+codelet fill(x: W vector[i64], n: int) { x.n = n
+    each i in x { x[i] = i * n } }
+codelet append(x: R vector[i64], all: RW vector[i64]) {
+    for i in 0..x.n {
+        all.n += 1
+        all[all.n - 1] = x[i]
+    }
+}
+codelet longer(x: W vector[i64]) {
+    x.n += 1
+    each i in x { x[i] = 7 }
+}
+codelet rows(A: RW matrix[i64], n: int) {
+    let old = A.rows
+    A.rows = n
+    for i in 0..n { for j in 0..A.cols { if i >= old { A[i, j] = i * 10 + j } } }
+}
+codelet add(x: RW vector[i64], k: int) { each i in x { x[i] += k } }
+register x = vector[i64](2, capacity = 200, owner = 1)
+register all = vector[i64](0, capacity = 100, owner = 2)
+register A = matrix[i64](1, 3, capacity = 6, fill = 1)
+print(x.n, all.n, A.rows)
+for k in 0..9 {
+    insert fill(W x, k % 4) with rank = k
+    insert append(R x, RW all) with rank = 2 * k
+    insert longer(W x) with rank = k + 1
+    insert append(R x, RW all)
+    insert rows(RW A, 1 + k % 6) with rank = k + 2
+    if k % 3 == 1 { print(x.n, all.n, A.rows, x.capacity) }
+}
+partition all by blocks(4)
+for b in 0..4 { insert add(RW all[b], b) with rank = b }
+partition A by rows(3)
+print(all.n, all[0].n, all[3].n, A[0].rows, A[2].rows)
+unpartition all
+unpartition A
+insert append(R all, RW x) with rank = 3
+acquire RW x as v { for i in 0..len(v) { v[i] = v[i] * 2 } }
+print(x, all, A)
+`},
+		{"tasks after others", `
+codelet add(x: RW vector[i64], k: int) { each i in x { x[i] += k } }
+codelet total(x: R vector[i64], s: RW variable[i64]) { for i in 0..x.n { s += x[i] } }
+register x = vector[i64](8, fill = 1)
+register s = variable[i64](fill = 0)
+partition x by blocks(4)
+let go = gate()
+let first = insert add(RW x[0], 1) with rank = 1, after = [go]
+let second = insert add(RW x[1], 2) with rank = 2, after = [first, first]
+let third = insert add(RW x[2], 3) with rank = 0, after = [first, second, go]
+for k in 0..6 { insert add(RW x[3], k) with rank = k, after = [third, first] }
+open(go)
+wait third
+insert total(R x, RW s) with after = [first, third]
+print(s, x)
+`},
 		{"tasks and files", `
 codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
 register x, y = vector[f64](10, fill = 3)
@@ -288,6 +345,19 @@ insert sum(R x, RW z)
 		{"on a rank", bad + "insert bad(RW y) with rank = 1\nwait\n", []string{"on rank 1: task `bad` failed"}},
 		{"on a rank that is not", bad + "let r = 7\ninsert bad(RW y) with rank = r\nprint(y)\n", []string{"on rank 1: task `bad` failed"}},
 		{"below the ranks", bad + "let r = -1\ninsert bad(RW y) with rank = r\n", []string{"E0705", "rank is -1"}},
+		{"a task that sets a size", bad + "codelet cut(x: RW vector[i64], n: int) {\n    x.n = n\n    x[0] = 1 // (x[0] - 1)\n}\nregister w = vector[i64](3, capacity = 9, fill = 1, owner = 1)\n" +
+			"insert cut(RW w, 5)\nprint(w.n)\n", []string{"on rank 1: task `cut` failed"}},
+		{"a size beyond the capacity", bad + "codelet cut(x: RW vector[i64], n: int) { x.n = n }\nregister w = vector[i64](3, capacity = 9, fill = 1, owner = 1)\n" +
+			"insert cut(RW w, 10)\nprint(w)\n", []string{"on rank 1: task `cut` failed", "capacity is 9"}},
+		{"an element beyond the size", bad + "codelet one(x: R variable[i64], y: RW variable[i64]) { y += x }\ncodelet cut(x: RW vector[i64], n: int) { x.n = n }\n" +
+			"register w = vector[i64](3, capacity = 9, fill = 1, owner = 1)\nregister s = variable[i64](fill = 0, owner = 2)\ninsert cut(RW w, 2)\npartition v = w by pick(0)\ninsert one(R v[2], RW s)\nprint(value(s))\n",
+			[]string{"on rank 2: task `one` failed"}},
+		{"a task after it", bad + "let t = insert bad(RW y)\ninsert sum(R x, RW z) with rank = 0, after = [t]\nprint(z)\n",
+			[]string{"on rank 2: task `bad` failed", "`z` has no valid value either"}},
+		{"a task after one after it", bad + "let t = insert bad(RW y) with rank = 0\nlet u = insert sum(R x, RW z) with rank = 1, after = [t]\nregister w = vector[i64](4, fill = 1)\n" +
+			"insert sum(R x, RW w) with rank = 2, after = [u]\nwait w\n", []string{"on rank 0: task `bad` failed"}},
+		{"a wait for a task after it", bad + "let t = insert bad(RW y)\nlet u = insert sum(R x, RW z) with rank = 0, after = [t]\nwait u\n", []string{"on rank 2: task `bad` failed"}},
+		{"a place in a sequence", bad + "insert sum(R x, RW z) with rank = 0, worker = workers(cpu)[0], order = 1\n", []string{"E0705", "on one rank only"}},
 		{"on no number", bad + "insert bad(RW y) with rank = 1.5\n", []string{"E0703"}},
 		{"by its owner", bad + "register w = vector[i64](4, fill = 1, owner = 1)\ninsert bad(RW w)\nprint(w)\n", []string{"on rank 1: task `bad` failed"}},
 		{"by an owner that is not", bad + "register w = vector[i64](4, fill = 1, owner = 5)\npartition w by blocks(2)\ninsert bad(RW w[0])\nprint(w)\n", []string{"on rank 2: task `bad` failed"}},

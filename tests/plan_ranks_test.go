@@ -217,3 +217,42 @@ insert move(RW s)
 		}
 	}
 }
+
+// TestPlansOfSizes: a plan knows the messages of data with a capacity as long as no task may have set its size. Then it says that it estimates them.
+func TestPlansOfSizes(t *testing.T) {
+	const script = `
+codelet total(x: R vector[f64], s: RW variable[f64]) { for i in 0..x.n { s += x[i] } }
+codelet twice(x: RW vector[f64]) { each i in x { x[i] *= 2.0 } }
+codelet cut(x: RW vector[f64]) { x.n = 2 }
+register x = vector[f64](10, capacity = 16, fill = 1)
+register s = variable[f64](fill = 0)
+partition x by blocks(4)
+for i in 0..4 { insert twice(RW x[i]) }
+insert total(R x, RW s)
+`
+	for _, more := range []string{"", "unpartition x\ninsert cut(RW x) with rank = 1\ninsert total(R x, RW s) with rank = 0\n"} {
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "sizes.spu", []byte(script+more))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		for _, size := range []int{2, 3} {
+			got, err := rankReports(t.Context(), prog, size, func(int) []lang.Option { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := prog.Plan(t.Context(), engine.Machine{Workers: 1}, lang.PlanRanks(size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Graph.Exact() != (more == "") || p.Ranks.Estimated != (more != "") {
+				t.Errorf("%d ranks: exact %v, estimated %v, with more %q", size, p.Graph.Exact(), p.Ranks.Estimated, more)
+			}
+			if diff := cmp.Diff(withoutTimes(p.Ranks), withoutTimes(got[0])); diff != "" && more == "" {
+				t.Errorf("%d ranks: the run has other figures than the plan (-plan +run):\n%s", size, diff)
+			}
+			if a, b := p.Ranks.Sent().Messages, got[0].Sent().Messages; a != b || a == 0 {
+				t.Errorf("%d ranks: %d messages, and %d in a plan", size, b, a)
+			}
+		}
+	}
+}

@@ -61,7 +61,7 @@ func asRank(ctx context.Context, name, source, dir string, end cluster.Comm) (ou
 	var d *lang.Diagnostic
 	if errors.As(err, &d) {
 		out.code = d.Code
-		out.refused = strings.Contains(d.Message, "possible on one rank only") || strings.Contains(d.Message, "cannot be sent to other ranks")
+		out.refused = strings.Contains(d.Message, "possible on one rank only")
 	}
 	switch closed := rt.Close(); {
 	case err != nil && d == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// Checkpoints of several ranks: each writes the pieces of data that it got first of all that have them. A program that goes on with as many ranks has each
+// Checkpoints of several ranks: each writes the pieces of data that it got first of all that have them; data with a capacity is written by its owner alone. A program that goes on with as many ranks has each
 // piece where it was, so that it goes on as it would have; with another number the owners have the pieces.
 
 // Checkpoint is engine.Job.Checkpoint on all ranks, which write one generation together: see engine.Job.CheckpointGroup. dir is the same folder for all of
@@ -25,6 +25,11 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []engine.NamedDat
 		p, err := j.place(d.Handle)
 		if err == nil {
 			err = j.combine(p, false)
+		}
+		if err == nil && p.sized { // the owner writes all of it
+			if err = j.bringSizes(p, p.Owner()); err == nil {
+				err = j.bring(p, p.Owner())
+			}
 		}
 		if err != nil {
 			return j.fail(err)
@@ -48,6 +53,12 @@ func (j *Job) share(h *datamgr.Handle) (boxes [][2][iface.MaxRank]int, number in
 	}
 	d := j.data[h]
 	for _, q := range d.data.pieces {
+		if d.sizes != nil {
+			if p := d.places[h]; len(q.holders) > 0 && p.Owner() == j.rank {
+				return [][2][iface.MaxRank]int{savedBox(&p.box, h)}, 1 + d.number
+			}
+			continue
+		}
 		if len(q.holders) > 0 && q.holders[0] == j.rank {
 			boxes = append(boxes, savedBox(&q.box, h))
 		}
@@ -101,7 +112,7 @@ func (j *Job) Restore(ctx context.Context, c *engine.Checkpoint, data []engine.N
 func (j *Job) restore(ctx context.Context, c *engine.Checkpoint, named engine.NamedData) error {
 	h := named.Handle
 	number := c.Number(named.Name)
-	if h == nil || !h.Alive() || h.Parent() != nil || h.ReadOnly() || h.Desc().Kind == iface.Void || number == 0 && (c.Ranks() > 1 || unsupported(h) != nil) {
+	if h == nil || !h.Alive() || h.Parent() != nil || h.ReadOnly() || h.Desc().Kind == iface.Void || number == 0 && (c.Ranks() > 1 || unsupported(h, j.size) != nil) {
 		return c.Restore(ctx, j.job, named.Name, h)
 	}
 	if err := c.RestoreBoxes(ctx, j.job, named.Name, h, nil); err != nil { // it does not fit
@@ -129,7 +140,11 @@ func (j *Job) restore(ctx context.Context, c *engine.Checkpoint, named engine.Na
 			}
 		}
 		homes := []home{{box, s.Rank}}
-		if c.Ranks() != j.size {
+		switch {
+		case p.sized: // the sizes are where all elements are
+			homes[0].rank = p.Owner()
+			j.wroteSizes(p, p.Owner())
+		case c.Ranks() != j.size:
 			homes = d.homes(h, box, j.size)
 		}
 		for i := range homes {

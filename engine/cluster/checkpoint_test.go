@@ -55,6 +55,19 @@ func register(j *Job, tiles ...int) (c checkpointed, err error) {
 	if err := j.rt.SetReduction(sum, datamgr.SumReduction()); err != nil {
 		return c, err
 	}
+	value, err := engine.NewValue(j.rt, bag{[]int64{1}})
+	if err != nil {
+		return c, err
+	}
+	arrays, err := engine.NewArrays(j.rt, lanes{make([]int64, 2), make([]int32, 2), make([]uint8, 8)})
+	if err != nil {
+		return c, err
+	}
+	grows, err := j.rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{1, 2}, Capacity: []int{9, 4}, Owner: 2})
+	if err != nil {
+		return c, err
+	}
+	c.all = append(c.all, engine.NamedData{Name: "value", Handle: value.Handle}, engine.NamedData{Name: "arrays", Handle: arrays.Handle}, engine.NamedData{Name: "grows", Handle: grows})
 	v, err := j.rt.Partition(some, filter.TilesN(tiles, 0))
 	if err == nil {
 		c.parts = v.Parts
@@ -86,7 +99,7 @@ func (c *checkpointed) contents(j *Job) (text string, err error) {
 		}
 		text += d.Name
 		each(a.Buffer(), func(at int, x *int64) {
-			if known[at] {
+			if known[at] || d.Name == "value" || d.Name == "grows" {
 				text += fmt.Sprint(" ", *x)
 			} else {
 				text += " ?"
@@ -126,7 +139,9 @@ func TestCheckpoint(t *testing.T) {
 				return err
 			}
 		}
-		return task(j, 1, 3, engine.Operand{Handle: c.all[0].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[5].Handle, Mode: iface.R})
+		return task(j, 1, 3, engine.Operand{Handle: c.all[0].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[5].Handle, Mode: iface.R},
+			engine.Operand{Handle: c.all[6].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[7].Handle, Mode: iface.RW},
+			engine.Operand{Handle: c.all[8].Handle, Mode: iface.RW})
 	}
 	want := ""
 	for _, wrote := range []int{1, 2, 3, 5} {
@@ -150,6 +165,11 @@ func TestCheckpoint(t *testing.T) {
 			}
 			if err := task(j, 0, 1, engine.Operand{Handle: c.all[4].Handle, Mode: iface.RW}, engine.Operand{Handle: c.all[3].Handle, Mode: iface.RW}); err != nil {
 				return err
+			}
+			for _, d := range c.all[6:] {
+				if err := task(j, wrote, 44, engine.Operand{Handle: d.Handle, Mode: iface.W}); err != nil {
+					return err
+				}
 			}
 			if err := j.Checkpoint(ctx, dir, c.all, []byte("state")); err != nil {
 				return err
@@ -175,7 +195,7 @@ func TestCheckpoint(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if string(g.State()) != "state" || g.Ranks() != wrote || len(g.Names()) != 6 {
+				if string(g.State()) != "state" || g.Ranks() != wrote || len(g.Names()) != 9 {
 					return fmt.Errorf("%q of %d ranks, %v", g.State(), g.Ranks(), g.Names())
 				}
 				c, err := register(j, 2, 3)

@@ -157,6 +157,7 @@ type Place struct {
 	exact bool // cover is no more than the box
 	empty bool // a part without elements
 	used  bool // own is or was a piece of data
+	sized bool // of data with a capacity
 	own   piece
 
 	box          Box

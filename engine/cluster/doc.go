@@ -10,6 +10,9 @@
 // A task runs on the rank that owns most of what it writes (Runs), unless Task.On names another. Programs give data to ranks by DataSpec.Owner,
 // and the parts of views by ViewOptions.Grid; the ranks deal all other data themselves (Owner).
 //
+// Data may be of any kind: values of Go types travel as their Pack gives them, and data with a capacity as far as it is in use, behind its sizes. A task waits for
+// tasks of other ranks by Task.AfterTickets. Uses without order, and data that has none, are for one rank.
+//
 // The messages are the fewest that owners and order allow: a value goes to a rank at most once before it is
 // written again, and only in those elements that the rank lacks. Job.Report counts them, and a job of NewPlan predicts them.
 package cluster

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
@@ -14,7 +16,7 @@ import (
 
 // Figures of the ranks: counted in a run, and predicted by a job that has the directory and no messages.
 
-// Traffic counts messages with data.
+// Traffic counts messages with data. A value of a Go type is one message, with the bytes that it was packed to.
 type Traffic struct{ Messages, Bytes int64 }
 
 func (t *Traffic) add(o Traffic) {
@@ -27,6 +29,9 @@ type Report struct {
 	Size  int     // ranks
 	Ranks []Rank  // ascending; those that could be asked
 	Pairs []Route // between which there were messages, the most bytes first
+	// Estimated is set in a plan if bytes of messages depend on values, which no plan knows: values of Go types count as
+	// the bytes of a variable of the type, and data with a capacity that a task may have resized as full.
+	Estimated bool
 }
 
 // Rank has the figures of one rank. Those of a plan have no times.
@@ -67,12 +72,19 @@ func (r *Report) Sent() (sum Traffic) {
 type figures struct {
 	began time.Time
 	tasks []int64            // that ran, by rank
-	pairs map[[2]int]Traffic // by sender and receiver
+	pairs map[[2]int]Traffic // by sender and receiver, with the bytes that were known when a message was decided
 	homes map[*datamgr.Handle]bool
+	rough bool // see Report.Estimated
+
+	mu struct {
+		sync.Mutex
+		packed map[[2]int]int64 // more bytes
+	}
 }
 
-func newFigures(size int) figures {
-	return figures{began: time.Now(), tasks: make([]int64, size), pairs: map[[2]int]Traffic{}}
+func (f *figures) init(size int) {
+	f.began, f.tasks = time.Now(), make([]int64, size)
+	f.pairs, f.mu.packed = map[[2]int]Traffic{}, map[[2]int]int64{}
 }
 
 // count counts a message.
@@ -82,19 +94,55 @@ func (f *figures) count(from, to int, bytes int64) {
 	f.pairs[[2]int{from, to}] = t
 }
 
-// bytesOf returns the bytes of elements of the data of h, as they are sent.
-func bytesOf(h *datamgr.Handle, b *Box) int64 {
-	root := h.Root().Desc()
-	if root.Bytes() == 0 {
-		return 0
+// addBytes adds bytes of a message that was counted. It is called before the message is sent, and before a task can use what was received, so that the
+// figures are complete once all ranks have waited for all tasks.
+func (f *figures) addBytes(from, to int, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.packed[[2]int{from, to}] += bytes
+}
+
+// total returns the messages between ranks so far, with all of their bytes.
+func (f *figures) total() map[[2]int]Traffic {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := maps.Clone(f.pairs)
+	for k, bytes := range f.mu.packed {
+		t := all[k]
+		t.add(Traffic{0, bytes})
+		all[k] = t
 	}
-	return int64(b.Elements()) * int64(root.Elem.Size())
+	return all
+}
+
+// countPlanned counts a message of a plan, with elements of the data of h.
+func (j *Job) countPlanned(from, to int, h *datamgr.Handle, b *Box) {
+	f, root := &j.figures, h.Root()
+	d := root.Desc()
+	bytes := int64(0)
+	switch o := objectOf(h); {
+	case o != nil:
+		bytes, f.rough = int64(o.Type.Size()), true
+	case root.Resizable() && j.data[root].grows:
+		bytes, f.rough = int64(b.Elements())*int64(d.Elem.Size()), true
+	case root.Resizable():
+		d = root.Content()
+		content := boxOf(root)
+		copy(content.Hi[:], d.Shape())
+		if d.Len() > 0 && b.touches(&content) {
+			inside, _ := b.cut(&content)
+			bytes = int64(inside.Elements()) * int64(d.Elem.Size())
+		}
+	case d.Bytes() > 0:
+		bytes = int64(b.Elements()) * int64(d.Elem.Size())
+	}
+	f.count(from, to, bytes)
 }
 
 // of returns the figures of a rank, of total tasks, without times.
 func (f *figures) of(rank int, total int64) Rank {
 	r := Rank{Rank: rank, Tasks: f.tasks[rank], Pruned: total - f.tasks[rank]}
-	for k, t := range f.pairs {
+	for k, t := range f.total() {
 		if k[0] == rank {
 			r.Sent.add(t)
 		}
@@ -107,7 +155,7 @@ func (f *figures) of(rank int, total int64) Rank {
 
 // routes lists the messages from a rank, below 0 from all.
 func (f *figures) routes(rank int) (all []Route) {
-	for k, t := range f.pairs {
+	for k, t := range f.total() {
 		if rank < 0 || k[0] == rank {
 			all = append(all, Route{k[0], k[1], t})
 		}
@@ -188,7 +236,7 @@ func NewPlan(ctx context.Context, rt *engine.Runtime, size int, o Options) *Job 
 
 // planned returns the figures of a plan.
 func (j *Job) planned() *Report {
-	out := &Report{Size: j.size, Pairs: sortRoutes(j.figures.routes(-1))}
+	out := &Report{Size: j.size, Pairs: sortRoutes(j.figures.routes(-1)), Estimated: j.figures.rough}
 	total := int64(0)
 	for _, n := range j.figures.tasks {
 		total += n

@@ -43,6 +43,7 @@ type Job struct {
 	name    codeletName // of the last task
 	weights []int       // bytes by rank, zero between submissions
 	moves   []Move
+	deps    []engine.Dependency // of a task with AfterTickets
 
 	describe  func(error) []byte
 	failures  sentFailures
@@ -68,6 +69,8 @@ type distributed struct {
 	places map[*datamgr.Handle]*Place
 	owners map[*datamgr.Handle]int // of the parts of views that were looked at
 	boxes  map[Box]*datamgr.Handle // views of pieces that are sent
+	sizes  *Place                  // of the content, nil for data without a capacity
+	grows  bool                    // the sizes may not be those of the registration
 	enough int                     // the number of places with which forget looks for dead ones
 
 	dropped map[int]*engine.Site // where a value was invalidated, by the number of the write that did it
@@ -119,7 +122,7 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
 		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
 		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe, plans: plans}
-	j.figures = newFigures(size)
+	j.figures.init(size)
 	j.meeting.all = make(chan struct{})
 	j.releasesFast = len(rt.Nodes()) == 1 && !rt.Sequential()
 	j.stopEnding = context.AfterFunc(ctx, j.endTransfers)
@@ -143,6 +146,9 @@ type Task struct {
 	// On is 1 + the rank that runs the task; 0: the one that owns most of what it writes, then most of what it
 	// contributes to or reads, and otherwise rank 0.
 	On int
+	// AfterTickets lists tasks of this job that the task waits for, whichever ranks run them. When one of them failed or was cancelled, this one
+	// is cancelled. TaskSpec.After can have gates only.
+	AfterTickets []*Ticket
 }
 
 // RankError says that a rank does not exist.
@@ -166,7 +172,7 @@ func (j *Job) Submit(t *Task) error {
 	if err != nil || rank != j.rank && !j.plans {
 		return err
 	}
-	if err := j.job.Submit(&t.TaskSpec); err != nil {
+	if err := j.job.Submit(j.local(t)); err != nil {
 		return j.refuse(err)
 	}
 	j.figures.tasks[rank]++
@@ -176,8 +182,11 @@ func (j *Job) Submit(t *Task) error {
 // Ticket is a task to keep. It is not in memory on ranks that do not run it.
 type Ticket struct {
 	id   int64
+	job  *Job
 	rank int
 	task *engine.Task // on that rank
+	told []int        // other ranks that get to know how it ends
+	end  *engine.Task // on these: a task that ends likewise
 }
 
 // ID returns the number of the task among those of all ranks, from 1.
@@ -195,9 +204,9 @@ func (j *Job) SubmitTask(t *Task, o engine.TaskOptions) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	ticket := &Ticket{id: j.tasks, rank: rank}
+	ticket := &Ticket{id: j.tasks, job: j, rank: rank}
 	if rank == j.rank || j.plans {
-		if ticket.task, err = j.job.SubmitWith(&t.TaskSpec, o); err != nil {
+		if ticket.task, err = j.job.SubmitWith(j.local(t), o); err != nil {
 			return nil, j.refuse(err)
 		}
 		j.figures.tasks[rank]++
@@ -210,14 +219,14 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	root := h.Root()
 	d := j.data[root]
 	if d == nil {
-		if err := unsupported(h); err != nil {
+		if err := unsupported(h, j.size); err != nil {
 			return nil, err
 		}
 		var holders []int
 		if root.Initialised() {
 			holders = Everywhere(j.Size())
 		}
-		d = &distributed{number: j.known, data: NewData(boxOf(root), holders), places: map[*datamgr.Handle]*Place{},
+		d = &distributed{number: j.known, sizes: sizesPlace(root, j.size), data: NewData(boxOf(root), holders), places: map[*datamgr.Handle]*Place{},
 			owners: map[*datamgr.Handle]int{}, boxes: map[Box]*datamgr.Handle{}}
 		j.data[root] = d
 		j.known++
@@ -226,9 +235,12 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	if p == nil {
 		d.forget()
 		p = d.data.Place(boxOf(h), d.owner(h, j.Size()))
-		p.Handle, p.empty = h, emptyPart(h)
+		p.Handle, p.empty, p.sized = h, emptyPart(h), d.sizes != nil
 		desc := h.Desc()
 		p.bytes = p.box.Elements() * int(desc.Elem.Size())
+		if o := objectOf(h); o != nil {
+			p.bytes = max(1, int(o.Type.Size()))
+		}
 		p.hash = hashPlace(d.number, int(p.owner), &p.box)
 		d.places[h] = p
 	}
@@ -236,13 +248,11 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	return p, nil
 }
 
-// unsupported returns an *UnsupportedError if tasks on several ranks cannot use h.
-func unsupported(h *datamgr.Handle) error {
-	switch kind, _ := h.Type(); {
-	case kind == iface.Arrays || kind == iface.Object:
-		return &UnsupportedError{fmt.Sprintf("%v is of a kind that cannot be sent to other ranks yet; use arrays of numbers", kind)}
-	case h.Root().Resizable():
-		return &UnsupportedError{"data with a capacity cannot be sent to other ranks yet; register it without"}
+// unsupported returns an *UnsupportedError if tasks cannot use h on a number of ranks.
+func unsupported(h *datamgr.Handle, size int) error {
+	switch o := objectOf(h); {
+	case o != nil && o.Pack == nil && size > 1:
+		return &UnsupportedError{fmt.Sprintf("nothing says how to send a value of %v to other ranks; register it with an Interface that has Pack and Unpack, or give its type MarshalBinary and UnmarshalBinary", o.Type)}
 	case h.Unordered():
 		return &UnsupportedError{"data without an order has no value that ranks could agree on; register it without Unordered"}
 	}
@@ -269,7 +279,7 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 	for i := range moves {
 		m := &moves[i]
 		if j.plans {
-			j.figures.count(m.From, m.To, bytesOf(h, &m.Box))
+			j.countPlanned(m.From, m.To, h, &m.Box)
 			continue
 		}
 		if m.From != j.rank && m.To != j.rank {
@@ -367,6 +377,10 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		}
 	}
 	if mode.Writes() {
+		if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
+			return nil, j.fail(err)
+		}
+		j.wroteSizes(p, Everywhere(j.size)...)
 		p.Write(Everywhere(j.Size())...)
 	}
 	a, err := j.job.AcquireWith(ctx, h, mode, o)
@@ -380,6 +394,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 func (j *Job) everywhere(h *datamgr.Handle) error {
 	p, err := j.place(h)
 	if err != nil {
+		return err
+	}
+	if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
 		return err
 	}
 	for r := range j.size {

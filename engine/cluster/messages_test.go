@@ -22,6 +22,10 @@ type elements struct {
 	handle int // the number of the handle
 	owner  int
 	at     []int // the numbers of the elements in the whole, ascending
+	bytes  int   // of an element; 0: that depends on its value
+
+	sizes *elements // a value of its own, of data with a capacity
+	whole bool
 }
 
 // call is one call of a program, and what one rank sent in it.
@@ -31,6 +35,8 @@ type call struct {
 	rank  int  // that runs the task
 	ops   []elements
 	modes []iface.AccessMode
+	keep  bool  // see submission
+	after []int // likewise
 	sent  Traffic
 }
 
@@ -65,6 +71,15 @@ func (c *counted) elements(h *datamgr.Handle) (elements, error) {
 		}
 		e.data, e.handle = whole.data, len(c.known)
 	}
+	e.bytes, e.whole = int(h.Desc().Elem.Size()), h == root
+	switch {
+	case !h.Resizable():
+	case e.whole:
+		e.bytes, e.sizes = 0, &elements{data: len(c.seen.shape), handle: -1, at: []int{0}, bytes: 8 * int(h.Desc().Rank)}
+		c.seen.shape, c.seen.valued = append(c.seen.shape, []int{1}), append(c.seen.valued, true)
+	default:
+		e.bytes, e.sizes = 0, c.known[root].sizes
+	}
 	p, err := c.j.place(h)
 	if err != nil {
 		return e, err
@@ -94,23 +109,27 @@ func (c *counted) note(k call, ops []engine.Operand, fn func(*call) error) error
 		}
 		k.ops, k.modes = append(k.ops, e), append(k.modes, op.Mode)
 	}
-	before := c.j.Sent()
+	decided := func() (sum Traffic) { // without the bytes of bags, which are known later
+		for pair, t := range c.j.figures.pairs {
+			if pair[0] == c.j.rank {
+				sum.add(t)
+			}
+		}
+		return sum
+	}
+	before := decided()
 	err := fn(&k)
-	after := c.j.Sent()
+	after := decided()
 	k.sent = Traffic{after.Messages - before.Messages, after.Bytes - before.Bytes}
 	c.seen.calls = append(c.seen.calls, k)
 	return err
 }
 
-func (c *counted) submit(k *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error {
-	return c.note(call{task: true}, ops, func(n *call) error {
-		t := &Task{TaskSpec: engine.TaskSpec{Codelet: k, Operands: ops, Args: args}}
-		if on >= 0 {
-			t.On = 1 + on%c.j.Size()
-		}
-		ticket, err := c.j.SubmitTask(t, engine.TaskOptions{})
+func (c *counted) submit(n *submission) error {
+	return c.note(call{task: true, keep: n.keep, after: n.after}, n.ops, func(k *call) error {
+		ticket, err := c.keep(n)
 		if err == nil {
-			n.rank = ticket.Rank()
+			k.rank = ticket.Rank()
 		}
 		return err
 	})
@@ -151,6 +170,7 @@ type messages struct {
 	shape       [][]int
 	values      [][]value // of each whole, by element
 	sums        []sum
+	ends        [][]int // of the tasks that were kept: the ranks that know of their end
 	writes      int
 	least, most int64
 	bytes       int64
@@ -192,7 +212,7 @@ func (m *messages) bring(e elements, rank int) {
 		}
 	}
 	for _, at := range lacks {
-		m.bytes += int64(8 * len(at))
+		m.bytes += int64(e.bytes * len(at))
 		m.least++
 		if m.isBox(e.data, at) {
 			m.most++
@@ -242,7 +262,7 @@ func (m *messages) add(e elements, except bool) {
 			if r != s.home {
 				m.least++
 				m.most++
-				m.bytes += int64(8 * len(s.to.at))
+				m.bytes += int64(s.to.bytes * len(s.to.at))
 			}
 		}
 		m.write(s.to, s.home)
@@ -278,8 +298,25 @@ func (m *messages) contribute(e elements, rank int) {
 }
 
 func (m *messages) step(c *call) {
+	for _, k := range c.after {
+		if !slices.Contains(m.ends[k], c.rank) {
+			m.ends[k] = append(m.ends[k], c.rank)
+			m.least++
+			m.most++
+		}
+	}
+	if c.keep {
+		m.ends = append(m.ends, []int{c.rank})
+	}
 	for i, e := range c.ops {
 		mode := c.modes[i]
+		if e.sizes != nil && !c.ends {
+			for r := range m.size {
+				if !c.task || r == c.rank {
+					m.bring(*e.sizes, r)
+				}
+			}
+		}
 		m.add(e, c.task && mode == iface.Redux)
 		switch {
 		case c.ends:
@@ -294,6 +331,13 @@ func (m *messages) step(c *call) {
 		}
 	}
 	for i, e := range c.ops {
+		if mode := c.modes[i]; e.sizes != nil && e.whole && !c.ends && mode.Writes() {
+			if c.task {
+				m.write(*e.sizes, c.rank)
+			} else {
+				m.write(*e.sizes, Everywhere(m.size)...)
+			}
+		}
 		switch mode := c.modes[i]; {
 		case c.ends || !mode.Writes() || mode == iface.Redux:
 		case c.task:
@@ -314,7 +358,7 @@ func (p program) records(t *testing.T, size int) []record {
 			return err
 		}
 		j := NewJob(context.Background(), rt, end, Options{})
-		c := &counted{several{j}, &all[end.Rank()], map[*datamgr.Handle]elements{}}
+		c := &counted{several{j, &[]*Ticket{}}, &all[end.Rank()], map[*datamgr.Handle]elements{}}
 		if _, err := p.run(rt, c); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func rank(programs int, first uint64) int {
 		return 1
 	}
 	for n := range programs {
-		p := program{first + uint64(n), 20 + n%80, n%2 == 0}
+		p := program{seed: first + uint64(n), steps: 20 + n%80, fails: n%2 == 0}
 		if bad := p.onRank(p.alone(), OverMPI(w.Comm())); bad != "" {
 			fmt.Println(bad)
 			w.Abort(1)

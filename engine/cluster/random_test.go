@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -28,16 +29,37 @@ var (
 
 // runner is what a random program runs on: a job of several ranks, or one of the engine.
 type runner interface {
-	submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error
+	submit(s *submission) error
 	acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error)
 	unregister(h *datamgr.Handle) error
 	wait() error
 }
 
-type alone struct{ j *engine.Job }
+// submission is a task of a random program.
+type submission struct {
+	ops   []engine.Operand
+	args  []iface.Scalar
+	on    int   // the rank that it names, below 0 for none
+	keep  bool  // later tasks may wait for it
+	after []int // tasks that were kept, counted from 0, and that it waits for
+}
 
-func (a alone) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, _ int) error {
-	return a.j.Submit(&engine.TaskSpec{Codelet: c, Operands: ops, Args: args})
+type alone struct {
+	j    *engine.Job
+	kept *[]*engine.Task
+}
+
+func (a alone) submit(s *submission) error {
+	spec := engine.TaskSpec{Codelet: codelet, Operands: s.ops, Args: s.args}
+	for _, k := range s.after {
+		spec.After = append(spec.After, (*a.kept)[k])
+	}
+	if !s.keep {
+		return a.j.Submit(&spec)
+	}
+	t, err := a.j.SubmitTask(&spec)
+	*a.kept = append(*a.kept, t)
+	return err
 }
 func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return a.j.Acquire(context.Background(), h, mode)
@@ -45,23 +67,58 @@ func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access
 func (a alone) unregister(h *datamgr.Handle) error { return a.j.Unregister(h) }
 func (a alone) wait() error                        { return a.j.Wait(context.Background()) }
 
-type several struct{ j *Job }
-
-func (s several) submit(c *engine.Codelet, ops []engine.Operand, args []iface.Scalar, on int) error {
-	t := &Task{TaskSpec: engine.TaskSpec{Codelet: c, Operands: ops, Args: args}}
-	if on >= 0 {
-		t.On = 1 + on%s.j.Size()
-	}
-	return s.j.Submit(t)
+type several struct {
+	j    *Job
+	kept *[]*Ticket
 }
+
+func (s several) submit(n *submission) error {
+	if !n.keep {
+		return s.j.Submit(s.task(n))
+	}
+	_, err := s.keep(n)
+	return err
+}
+
+func (s several) task(n *submission) *Task {
+	t := &Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: n.ops, Args: n.args}}
+	if n.on >= 0 {
+		t.On = 1 + n.on%s.j.Size()
+	}
+	for _, k := range n.after {
+		t.AfterTickets = append(t.AfterTickets, (*s.kept)[k])
+	}
+	return t
+}
+
+func (s several) keep(n *submission) (*Ticket, error) {
+	t, err := s.j.SubmitTask(s.task(n), engine.TaskOptions{})
+	if n.keep {
+		*s.kept = append(*s.kept, t)
+	}
+	return t, err
+}
+
 func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return s.j.Acquire(context.Background(), h, mode, engine.AcquireOptions{})
 }
 func (s several) unregister(h *datamgr.Handle) error { return s.j.Unregister(h) }
 func (s several) wait() error                        { return s.j.Wait(context.Background()) }
 
-// each calls fn with the elements of b and their places in the whole.
+// each calls fn with the elements of b and their places in the whole. A bag has those of its list, and arrays have one for each 8 bytes.
 func each(b *iface.Buffer, fn func(at int, x *int64)) {
+	switch b.Kind {
+	case iface.Object:
+		for i := range (*bag)(b.Ptr).list {
+			fn(i, &(*bag)(b.Ptr).list[i])
+		}
+		return
+	case iface.Arrays:
+		for i := range b.Len() / 8 {
+			fn(i, (*int64)(unsafe.Add(b.Ptr, 8*i)))
+		}
+		return
+	}
 	base, step := b.Number()
 	for i := range b.Len() {
 		at, off := base, 0
@@ -74,15 +131,34 @@ func each(b *iface.Buffer, fn func(at int, x *int64)) {
 	}
 }
 
-// mix is the kernel of all tasks: what it writes depends on all that it reads, and on the places of elements.
+// ended has the kept tasks that have ended, by the run of a program in this process and their number.
+var ended sync.Map
+
+// mix is the kernel of all tasks: what it writes depends on all that it reads, and on the places of elements. Its arguments are a number, that of its
+// failure, the run in this process, its number of those that are kept, and those of the tasks before it.
 func mix(c *engine.TaskContext) error {
 	s := c.Arg(0).Int()
+	world := int64(0)
+	if len(c.Args()) > 2 {
+		world = c.Arg(2).Int()
+	}
+	for i := 4; world > 0 && i < len(c.Args()); i++ {
+		if _, ok := ended.Load([2]int64{world, c.Arg(i).Int()}); !ok {
+			return fmt.Errorf("began before the end of task %d", c.Arg(i).Int())
+		}
+	}
 	for i := range c.NumBuffers() {
 		if m := c.Mode(i); m == iface.R || m == iface.RW {
 			each(c.Buffer(i), func(at int, x *int64) { s = s*31 + *x ^ int64(at) })
 		}
 	}
 	for i := range c.NumBuffers() {
+		switch b := c.Buffer(i); {
+		case b.Kind == iface.Object:
+			(*bag)(b.Ptr).grow(c.Mode(i), s)
+		case c.Mode(i) == iface.W || c.Mode(i) == iface.RW:
+			resize(b, c.Room(i).Desc, s, func(dims []int) error { return c.Resize(i, dims...) })
+		}
 		switch c.Mode(i) {
 		case iface.W, iface.Scratch:
 			each(c.Buffer(i), func(at int, x *int64) { *x = s + int64(at*7) })
@@ -94,6 +170,9 @@ func mix(c *engine.TaskContext) error {
 	}
 	if n := c.Arg(1).Int(); n != 0 {
 		return fmt.Errorf("bad %d.", n)
+	}
+	if world > 0 {
+		ended.Store([2]int64{world, c.Arg(3).Int()}, true)
 	}
 	return nil
 }
@@ -117,6 +196,8 @@ type program struct {
 	seed  uint64
 	steps int
 	fails bool // some tasks fail
+
+	world int64 // the number of the run on ranks of this process, from 1; 0: it is another
 }
 
 // exact reports whether the cause of lost values is the same in all runs: no tasks contribute that could each be it.
@@ -142,10 +223,24 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	var data []*datamgr.Handle           // whole
 	parts := map[int][]*datamgr.Handle{} // of each, with the whole
 	register := func() error {
+		if k := r.IntN(8); k < 2 {
+			h, err := registerKind(rt, r, k == 0)
+			if err == nil {
+				parts[len(data)] = []*datamgr.Handle{h}
+				data = append(data, h)
+			}
+			return err
+		}
 		dims := [][]int{{1 + r.IntN(40)}, {1 + r.IntN(9), 1 + r.IntN(9)}, {1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(5)}}[r.IntN(3)]
 		spec := engine.DataSpec{Kind: iface.KindOf(len(dims)), Elem: iface.I64, Dims: dims}
 		if r.IntN(3) == 0 {
 			spec.Owner = 1 + r.IntN(10)
+		}
+		if r.IntN(4) == 0 {
+			for k, n := range dims {
+				spec.Capacity = append(spec.Capacity, n)
+				spec.Dims = append(spec.Dims[:k:k], r.IntN(1+n))
+			}
 		}
 		var h *datamgr.Handle
 		var err error
@@ -161,15 +256,17 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		if err != nil {
 			return err
 		}
-		if err := rt.SetReduction(h, datamgr.SumReduction()); err != nil {
-			return err
+		if spec.Capacity == nil {
+			if err := rt.SetReduction(h, datamgr.SumReduction()); err != nil {
+				return err
+			}
 		}
 		data = append(data, h)
 		parts[len(data)-1] = []*datamgr.Handle{h}
 		return nil
 	}
 	written := map[*datamgr.Handle]bool{} // whole data with a value everywhere
-	bad := int64(0)
+	bad, kept := int64(0), 0
 	args := func(n int64) []iface.Scalar {
 		fails := int64(0)
 		if p.fails && r.IntN(12) == 0 {
@@ -202,7 +299,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	full := func(i int) error {
 		if h := data[i]; !written[h] {
 			written[h] = true
-			return on.submit(codelet, []engine.Operand{{Handle: h, Mode: iface.W}}, args(3), -1)
+			return on.submit(&submission{ops: []engine.Operand{{Handle: h, Mode: iface.W}}, args: append(args(3), iface.Int(0)), on: -1})
 		}
 		return nil
 	}
@@ -212,6 +309,9 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		case k == 0: // a view
 			h := parts[i][r.IntN(len(parts[i]))]
 			d := h.Desc()
+			if d.Kind == iface.Object || d.Kind == iface.Arrays { // they have no parts
+				continue
+			}
 			var f filter.Filter
 			axis := r.IntN(int(d.Rank))
 			n := d.Dim[axis]
@@ -262,6 +362,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 				seen = append(seen, v)
 				continue
 			}
+			resize(a.Buffer(), a.Handle().Desc(), int64(p.seed), func(dims []int) error { return a.Resize(dims...) })
 			each(a.Buffer(), func(at int, x *int64) { *x = *x*3 + int64(at) })
 			if err := a.Release(); err != nil {
 				return nil, err
@@ -280,7 +381,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 					continue
 				}
 				mode := []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.RW, iface.Commute, iface.Redux, iface.Redux}[r.IntN(8)]
-				if p.fails && mode == iface.Commute || p.exact() && mode == iface.Redux {
+				if p.fails && mode == iface.Commute || (p.exact() || h.Resizable()) && mode == iface.Redux {
 					mode = iface.RW // tasks that commute lose what they use if another one fails before
 				}
 				if mode != iface.W && (mode != iface.Redux || h != data[i]) {
@@ -298,7 +399,15 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 				target = r.IntN(100)
 			}
 			for range 1 + r.IntN(3)*r.IntN(2) {
-				if err := on.submit(codelet, ops, args(r.Int64N(100)), target); err != nil {
+				n := &submission{ops: ops, args: append(args(r.Int64N(100)), iface.Int(p.world), iface.Int(int64(kept))), on: target, keep: r.IntN(3) == 0}
+				for kept > 0 && r.IntN(4) == 0 && (len(n.after) == 0 || !p.exact()) { // with two that fail, either is the cause
+					k := max(0, kept-1-r.IntN(8))
+					n.after, n.args = append(n.after, k), append(n.args, iface.Int(int64(k)))
+				}
+				if n.keep {
+					kept++
+				}
+				if err := on.submit(n); err != nil {
 					return nil, err
 				}
 			}
@@ -329,7 +438,7 @@ func (p program) alone() (seen outcome) {
 	defer rt.Close()
 	j := rt.NewJob(context.Background(), engine.JobOptions{})
 	defer j.Close()
-	if seen.values, err = p.run(rt, alone{j}); err != nil {
+	if seen.values, err = p.run(rt, alone{j, &[]*engine.Task{}}); err != nil {
 		panic(fmt.Sprintf("seed %d, alone: %v", p.seed, err))
 	}
 	seen.add(j)
@@ -344,7 +453,7 @@ func (p program) onRank(want outcome, comm Comm) string {
 	}
 	j := NewJob(context.Background(), rt, comm, Options{})
 	var seen outcome
-	seen.values, err = p.run(rt, several{j})
+	seen.values, err = p.run(rt, several{j, &[]*Ticket{}})
 	at := fmt.Sprintf("seed %d, rank %d of %d: ", p.seed, comm.Rank(), comm.Size())
 	if err != nil {
 		return at + err.Error()
@@ -384,9 +493,14 @@ func (p program) onRank(want outcome, comm Comm) string {
 	return ""
 }
 
+// worlds counts the runs of programs on ranks of this process.
+var worlds atomic.Int64
+
 func (p program) check(t *testing.T, size int) {
 	t.Helper()
 	want, ends := p.alone(), Local(size)
+	p.world = worlds.Add(1)
+	defer ended.Clear()
 	var group sync.WaitGroup
 	for r := range size {
 		group.Go(func() {
@@ -403,7 +517,7 @@ func (p program) check(t *testing.T, size int) {
 func TestRandomPrograms(t *testing.T) {
 	n, end := *seed, time.Now().Add(*soak)
 	for more := true; more; n++ {
-		p := program{n, 20 + int(n%80), n%2 == 0}
+		p := program{seed: n, steps: 20 + int(n%80), fails: n%2 == 0}
 		p.check(t, []int{1, 2, 3, 4, 7}[n%5])
 		if t.Failed() {
 			return

@@ -22,6 +22,11 @@ func (j *Job) route(t *Task) (rank int, err error) {
 	if rank, err = j.check(t); err != nil {
 		return 0, err
 	}
+	if len(t.AfterTickets) > 0 {
+		if j.deps, err = j.after(t, rank); err != nil {
+			return 0, j.fail(err)
+		}
+	}
 	var written *Place
 	several := false
 	operands := t.Operands[:len(j.places)]
@@ -30,6 +35,11 @@ func (j *Job) route(t *Task) (rank int, err error) {
 			continue
 		}
 		mode := operands[i].Mode
+		if p.sized {
+			if err := j.bringSizes(p, rank); err != nil {
+				return 0, j.fail(err)
+			}
+		}
 		if len(p.data.sums) > 0 {
 			if err := j.combine(p, mode == iface.Redux); err != nil {
 				return 0, j.fail(err)
@@ -54,10 +64,12 @@ func (j *Job) route(t *Task) (rank int, err error) {
 	case several: // all reads come before writes
 		for i, p := range j.places {
 			if mode := t.Operands[i].Mode; p != nil && mode != iface.R && mode != iface.Redux {
+				j.wroteSizes(p, rank)
 				p.Write(rank)
 			}
 		}
 	case written != nil:
+		j.wroteSizes(written, rank)
 		written.Write(rank)
 	}
 	j.tasks++
@@ -70,7 +82,7 @@ func (j *Job) route(t *Task) (rank int, err error) {
 func (j *Job) settled(t *Task) (rank int, ok bool) {
 	var near [8]*Place
 	ops, c, slots := t.Operands, t.Codelet, j.table.slots
-	if len(slots) == 0 || c == nil || len(ops) > len(near) || c.Modes != nil && len(c.Modes) != len(ops) || t.On != 0 || t.After != nil || t.Unordered {
+	if len(slots) == 0 || c == nil || len(ops) > len(near) || c.Modes != nil && len(c.Modes) != len(ops) || t.On != 0 || t.After != nil || len(t.AfterTickets) > 0 || t.Unordered {
 		return 0, false
 	}
 	hash := j.sequence.add(0).add(j.name.hash(c.Name))
@@ -82,7 +94,7 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 			return 0, false
 		}
 		p := slots[int(h.ID())&(len(slots)-1)]
-		if p == nil || p.Handle != h || p.bytes == 0 || len(p.data.sums) > 0 {
+		if p == nil || p.Handle != h || p.bytes == 0 || p.sized || len(p.data.sums) > 0 {
 			return 0, false
 		}
 		q := p.cover
@@ -136,18 +148,24 @@ func (j *Job) check(t *Task) (rank int, err error) {
 	case t.On < 0 || t.On > j.size:
 		return 0, &RankError{t.On - 1, j.size}
 	case t.After != nil && slices.ContainsFunc(t.After, func(d engine.Dependency) bool { _, gate := d.(*engine.Gate); return !gate }):
-		return 0, &UnsupportedError{fmt.Sprintf("a task of %s waits by After for what may be on another rank; order them by an operand that both use", c.Name)}
+		return 0, &UnsupportedError{fmt.Sprintf("a task of %s waits by After for what may be on another rank; use AfterTickets, with what SubmitTask returns", c.Name)}
 	case t.Unordered:
 		return 0, &UnsupportedError{fmt.Sprintf("a task of %s has no order with others; on several ranks each task has one: leave Unordered out", c.Name)}
 	case c.Modes != nil && len(c.Modes) != len(t.Operands):
 		return 0, &engine.ModeError{Operand: min(len(c.Modes), max(len(t.Operands)-1, 0)), Other: -1,
 			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(t.Operands))}
 	}
+	if err := j.checkAfter(t); err != nil {
+		return 0, err
+	}
 	if cap(j.places) < len(t.Operands) {
 		j.places = make([]*Place, len(t.Operands))
 	}
 	j.places = j.places[:len(t.Operands)]
 	hash := j.sequence.add(uint64(t.On)).add(j.name.hash(c.Name))
+	for _, d := range t.AfterTickets {
+		hash = hash.add(uint64(d.id))
+	}
 	contributes := false // an operand is REDUX
 	places := j.places
 	for i := range t.Operands[:len(places)] {

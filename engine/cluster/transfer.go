@@ -25,12 +25,16 @@ func partOf(rt *engine.Runtime, root *datamgr.Handle, box Box) (*datamgr.Handle,
 // send sends the value that h has at this place of the order to another rank. If it was lost, an empty message and one with the
 // reason take its place.
 func (j *Job) send(h *datamgr.Handle, to int) error {
+	if objectOf(h) != nil {
+		return j.sendValue(h, to)
+	}
 	tag := nextTag(&j.sentTo[to])
 	d := h.Desc()
-	j.figures.count(j.rank, to, d.Bytes())
+	j.figures.count(j.rank, to, fixedBytes(h, d.Bytes()))
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true, Async: true}, func(a *engine.Access, err error) {
 		if err == nil {
+			j.addContent(j.rank, to, a)
 			if data, whole := contiguous(a.Buffer()); whole && len(data) > 0 {
 				j.sendFrom(a, data, to, tag)
 				return
@@ -71,9 +75,12 @@ func (j *Job) sendNow(data []byte, to, tag int) {
 
 // receive gives h, at this place of the order, the value that another rank sends.
 func (j *Job) receive(h *datamgr.Handle, from int) error {
+	if objectOf(h) != nil {
+		return j.receiveValue(h, from)
+	}
 	tag := nextTag(&j.gotFrom[from])
 	d := h.Desc()
-	j.figures.count(from, j.rank, d.Bytes())
+	j.figures.count(from, j.rank, fixedBytes(h, d.Bytes()))
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true, Async: true}, func(a *engine.Access, err error) {
 		if err == nil && j.Err() == nil {
@@ -84,9 +91,13 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 		}
 		go func() {
 			defer j.transfers.Done()
+			d := d
+			if err == nil {
+				d = a.Buffer().Desc // cut to the content
+			}
 			data := make([]byte, max(1, d.Bytes()))
 			n, failed := j.receiveNow(data, from, tag)
-			if failed == nil {
+			if failed == nil && (err == nil || n == 0) {
 				failed = j.checkReceived(n, len(data), from, tag)
 			}
 			switch {
@@ -94,6 +105,7 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 			case failed != nil:
 				_ = a.Fail(failed)
 			default:
+				j.addContent(from, j.rank, a)
 				if d.Bytes() > 0 {
 					copyRows(a.Buffer(), data, true)
 				}
@@ -240,7 +252,7 @@ func (j *Job) sum(p *Place) error {
 	if j.plans {
 		_, sums := p.Combine()
 		for _, s := range sums {
-			j.figures.count(s.From, s.To, bytesOf(p.Handle, &p.box))
+			j.countPlanned(s.From, s.To, p.Handle, &p.box)
 		}
 		return nil
 	}

@@ -80,6 +80,7 @@ func (x *transfer) received(n int, err error) {
 	case err != nil:
 		x.end(x.j.fail(err))
 	case n == x.size:
+		x.j.addContent(x.peer, x.j.rank, x.access)
 		x.end(nil)
 	default:
 		go func() { x.end(x.j.checkReceived(n, x.size, x.peer, x.tag)) }()

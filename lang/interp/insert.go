@@ -27,6 +27,7 @@ type siteState struct {
 	workers []int
 	nodes   []int // of operands that have one
 	on      int   // 1 + the rank that runs it; 0: the ranks decide
+	after   []*cluster.Ticket
 	options engine.TaskOptions
 }
 
@@ -120,7 +121,7 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 // submitOnRank inserts the task of a site, which one of the ranks runs.
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
 	t := &m.rankTask
-	t.TaskSpec, t.On = st.spec, st.on
+	t.TaskSpec, t.On, t.AfterTickets = st.spec, st.on, st.after
 	if t.Unordered || slices.ContainsFunc(t.Operands, func(op engine.Operand) bool { return op.Unordered }) {
 		m.oneRankOnly("a use of data without order", "leave `unordered` and `sequential = false` out", s.at)
 	}
@@ -215,6 +216,9 @@ func (m *Machine) plannedSizes(s *insertSite, st *siteState) {
 	for k, h := range st.handles {
 		if h.h.Resizable() && s.ops[k].mode.Writes() {
 			h.root.grows = h.root.grows || m.prog.mayResize(s.codelet, k)
+			if m.ranks != nil && h == h.root {
+				m.plan.note(s.ops[k].at, "a plan does not know the size of data with a capacity after this: messages with it are estimated")
+			}
 		}
 	}
 }
@@ -847,15 +851,14 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		}
 		spec.Workers = st.workers
 	}
-	spec.After = spec.After[:0]
+	spec.After, st.after = spec.After[:0], st.after[:0]
 	if o.after != nil {
 		for _, d := range items(o.after(f)) {
 			switch d := d.(type) {
 			case *Task:
 				if d.ticket != nil {
-					m.oneRankOnly("a task that waits `after` another", "let both use the same data, or `wait` for the first", s.opts.at["after"])
-				}
-				if d.t != nil {
+					st.after = append(st.after, d.ticket)
+				} else if d.t != nil {
 					spec.After = append(spec.After, d.t)
 				}
 			case *Gate:

@@ -38,6 +38,18 @@ func (m *Machine) invalidateData(h *Handle, at *engine.Site) error {
 	return m.job.Invalidate(h.h, at)
 }
 
+// content is datamgr.Handle.Content of h after the tasks inserted so far, which have ended, on all ranks.
+func (m *Machine) content(h *Handle, at position) iface.Desc {
+	if m.ranks == nil {
+		return h.h.Content()
+	}
+	d, err := m.ranks.Content(m.ctx, h.h)
+	if err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	return d
+}
+
 // oneRankOnly raises E0705 about something that runs on several ranks do not have.
 func (m *Machine) oneRankOnly(what, help string, at position) {
 	m.failHelp("E0705", at, "", help, "%s is possible on one rank only, and this run has %d", what, m.ranks.Size())

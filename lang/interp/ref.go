@@ -682,7 +682,7 @@ func (m *Machine) sizes(h *Handle, name string, at position) iface.Desc {
 	d := h.h.Content()
 	m.loggedJSON(at, recordSizes, &d.Dim, func() {
 		m.waitFor(h, at)
-		d = h.h.Content()
+		d = m.content(h, at)
 	})
 	return d
 }
