@@ -23,7 +23,7 @@ const (
 )
 
 // measureHops prints on rank 0 how long a hop takes: of an empty program that only sends and receives bytes, and of a chain of tasks that
-// take turns on the two ranks, each of which changes the first of them.
+// take turns on the two ranks and change the first byte.
 func measureHops(hops, bytes int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

@@ -145,7 +145,7 @@ func TestContribute(t *testing.T) {
 	}
 }
 
-// TestCombineIsATree: the sums bring each contribution to the home once, by messages of which no rank gets more than the logarithm of their number.
+// TestCombineIsATree: the sums bring each contribution to the home once, and no rank gets more messages than the logarithm of their number.
 func TestCombineIsATree(t *testing.T) {
 	for size := 1; size <= 40; size++ {
 		d := NewData(box(1, [2]int{}, [2]int{10}), []int{size / 2})
