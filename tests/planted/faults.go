@@ -198,7 +198,7 @@ var faults = []fault{
 		"	if w.d != v.d || !w.box.touches(&v.box) ||", "	if true || w.d != v.d || !w.box.touches(&v.box) ||",
 		"operands that overlap, one of them written, share memory on a device"},
 	{"fits-more", "datamgr/admit.go",
-		"			return g.Needs(ops, on) <= capacity\n", "			return g.Needs(ops, on) <= capacity+8\n",
+		"g.fits(ops, on, false) || g.Needs(ops, on) <= g.nodes[on].mem.Capacity()\n", "g.fits(ops, on, false) || g.Needs(ops, on) <= g.nodes[on].mem.Capacity()+8\n",
 		"a task that does not fit is an error of its submission"},
 
 	// explicit dependencies and ends
