@@ -176,7 +176,7 @@ func TestValues(t *testing.T) {
 
 // TestValuesThatCannotBeSent: the error says what the type lacks, on all ranks.
 func TestValuesThatCannotBeSent(t *testing.T) {
-	type closed struct{ f func() }
+	type closed struct{ F func() }
 	for r, err := range onEach(t, 2, func(j *Job, _ engine.Operand) error {
 		v, err := engine.NewValue(j.rt, closed{})
 		if err != nil {
