@@ -60,8 +60,9 @@ type Runtime struct {
 	jobs          map[*Job]struct{}
 	held          []*Access
 	memoryWaiters memoryWaiters
-	calls         int // callbacks of AcquireFunc that run
-	callsWaiting  int // of those, how many wait for tasks or data
+	calls         int                              // callbacks of AcquireFunc that run
+	waits         []*func(datamgr.Submission) bool // whether the calls that wait for jobs with DetectStuck go on
+	callsWaiting  int                              // of those, how many wait for tasks or data
 	closed        bool
 	sets          map[string]*sched.Set // worker sets of tasks, by their text
 	expected      []float64             // of PlannedTask

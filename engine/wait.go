@@ -73,6 +73,10 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 	}
 	ch := rt.waiting.add()
 	defer rt.waiting.remove(ch)
+	if j.opt.DetectStuck {
+		goesOn := func(sub datamgr.Submission) bool { return signal != nil && closed() || ready != nil && ready(sub) }
+		defer rt.noteWait(&goesOn)()
+	}
 	stall := stall{j: j}
 	defer stall.stop()
 	for {
@@ -105,6 +109,36 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// noteWait notes that a caller waits until goesOn reports true, for Quiescent, until forget is called.
+func (rt *Runtime) noteWait(goesOn *func(datamgr.Submission) bool) (forget func()) {
+	sub := rt.reg.Lock()
+	rt.waits = append(rt.waits, goesOn)
+	sub.Unlock()
+	return func() {
+		sub := rt.reg.Lock()
+		rt.waits = slices.DeleteFunc(rt.waits, func(o *func(datamgr.Submission) bool) bool { return o == goesOn })
+		sub.Unlock()
+	}
+}
+
+// Quiescent reports whether nothing of the runtime runs or can run, but for a number of callbacks of AcquireFunc: all workers rest, no task
+// is ready, and no call that waits for a job with DetectStuck is about to return. waits is how many such calls there are. It is for callers that know what
+// the callbacks wait for, such as messages of other machines.
+func (j *Job) Quiescent(callbacks int) (quiet bool, waits int) {
+	rt := j.rt
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
+	if rt.calls-rt.callsWaiting != callbacks || !rt.isIdle(sub) {
+		return false, 0
+	}
+	for _, goesOn := range rt.waits {
+		if (*goesOn)(sub) {
+			return false, 0
+		}
+	}
+	return true, len(rt.waits)
 }
 
 // Wait returns when all tasks of the job have ended, also those that were

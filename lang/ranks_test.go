@@ -397,6 +397,40 @@ save(x, "no/x.npy")
 	}
 }
 
+// TestRanksStuck: a value that the script waits for needs a task that waits for a gate, on this or another rank. The rank of the gate
+// knows why, and the others hear of it.
+func TestRanksStuck(t *testing.T) {
+	const src = `
+codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+codelet sum(x: R vector[f64], z: RW vector[f64]) { each i in z { z[i] += x[i] } }
+register x = vector[f64](4, fill = 1, owner = 0)
+register z = vector[f64](4, fill = 1, owner = 1)
+func f(g: gate) {
+    insert add(RW x) with after = [g]
+    insert sum(R x, RW z)
+}
+f(gate())
+`
+	for name, end := range map[string]string{"print": "print(z)\n", "wait": "wait\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, errs := onRanks(t, 3, t.TempDir(), src+end)
+			for r, err := range errs {
+				var d *lang.Diagnostic
+				if !errors.As(err, &d) {
+					t.Errorf("rank %d: %v", r, err)
+					continue
+				}
+				text := whole(err) // the other ranks may first hear of the value that does not come
+				if r == 0 && (d.Code != "R0104" || !strings.Contains(text, "gate that is closed")) ||
+					r > 0 && (!strings.Contains(text, "on rank 0:") || !strings.Contains(text, "R0104") && !strings.Contains(text, "closed gate")) {
+					t.Errorf("rank %d: %s", r, text)
+				}
+			}
+		})
+	}
+}
+
 // TestRanksReport: rank 0 gets the figures of all ranks at the end of a run, also of one that fails on all of them; a panic of the host is an error of the
 // run. A plan has the figures of the run, and without PlanRanks none.
 func TestRanksReport(t *testing.T) {

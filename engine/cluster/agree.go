@@ -202,6 +202,7 @@ func (j *Job) Agree(ctx context.Context, mine error) error {
 
 // say sends bytes to a rank: their number, and then the bytes.
 func (j *Job) say(ctx context.Context, to int, b []byte) error {
+	j.watch.says(to)
 	n := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))
 	if err := j.exchange(ctx, func(done func(error)) { j.comm.Send(to, agreementTag, n, done) }); err != nil || len(b) == 0 {
 		return err
@@ -212,6 +213,8 @@ func (j *Job) say(ctx context.Context, to int, b []byte) error {
 // hear receives what a rank says.
 func (j *Job) hear(ctx context.Context, from int) ([]byte, error) {
 	receive := func(b []byte) error {
+		ctx, end := j.waits(ctx)
+		defer end()
 		return j.exchange(ctx, func(done func(error)) {
 			j.comm.Recv(from, agreementTag, b, func(n int, err error) {
 				if err == nil && n != len(b) {
@@ -221,6 +224,8 @@ func (j *Job) hear(ctx context.Context, from int) ([]byte, error) {
 			})
 		})
 	}
+	j.watch.hears(from)
+	defer j.watch.hasHeard(from)
 	n := make([]byte, 8)
 	if err := receive(n); err != nil {
 		return nil, err

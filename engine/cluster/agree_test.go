@@ -17,9 +17,17 @@ import (
 
 // onEach calls fn for each of some ranks in this process, with data of eight elements that have the value 1.
 func onEach(t *testing.T, size int, fn func(j *Job, x engine.Operand) error) (errs []error) {
-	errs = make([]error, size)
+	return onEachWith(t, size, Options{}, fn)
+}
+
+func onEachWith(t *testing.T, size int, o Options, fn func(j *Job, x engine.Operand) error) (errs []error) {
+	return onEnds(t, Local(size), o, fn)
+}
+
+func onEnds(t *testing.T, ends []Comm, o Options, fn func(j *Job, x engine.Operand) error) (errs []error) {
+	errs = make([]error, len(ends))
 	var group sync.WaitGroup
-	for r, end := range Local(size) {
+	for r, end := range ends {
 		group.Go(func() {
 			rt, err := engine.New(engine.Options{Workers: 1})
 			if err != nil {
@@ -35,7 +43,7 @@ func onEach(t *testing.T, size int, fn func(j *Job, x engine.Operand) error) (er
 				t.Error(err)
 				return
 			}
-			j := NewJob(context.Background(), rt, end, Options{})
+			j := NewJob(context.Background(), rt, end, o)
 			defer j.Close()
 			errs[r] = fn(j, engine.Operand{Handle: h, Mode: iface.RW})
 		})

@@ -53,6 +53,7 @@ type Job struct {
 	// releasesFast means that to release an access neither copies between memories nor runs tasks.
 	releasesFast bool
 	stopEnding   func() bool // see endTransfers
+	watch        watch
 	lost         atomic.Pointer[lostError]
 	refused      error       // what refused a task
 	parted       atomic.Bool // the last message to the neighbours was sent
@@ -127,6 +128,7 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 	j.releasesFast = len(rt.Nodes()) == 1 && !rt.Sequential()
 	j.stopEnding = context.AfterFunc(ctx, j.endTransfers)
 	j.listen()
+	j.newWatch(o.DetectStuck)
 	return j
 }
 
@@ -305,7 +307,7 @@ func (j *Job) move(h *datamgr.Handle, moves []Move) error {
 // are for agreements, farewells and arrivals.
 func nextTag(count *int) int {
 	tag := *count
-	*count = (tag + 1) % arrivalTag
+	*count = (tag + 1) % tags
 	return tag
 }
 
@@ -313,6 +315,8 @@ const (
 	agreementTag = MaxTag
 	farewellTag  = MaxTag - 1
 	arrivalTag   = MaxTag - 2
+	stuckTag     = MaxTag - 3
+	tags         = stuckTag // of values: those below
 )
 
 // partFor returns a handle of the elements of a box: h, if it is that box, or a part of the whole.
@@ -383,7 +387,9 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		j.wroteSizes(p, Everywhere(j.size)...)
 		p.Write(Everywhere(j.Size())...)
 	}
-	a, err := j.job.AcquireWith(ctx, h, mode, o)
+	within, end := j.waits(ctx)
+	a, err := j.job.AcquireWith(within, h, mode, o)
+	end()
 	if lost := j.Err(); err != nil && lost != nil {
 		err = lost // the reason, or as good as one
 	}
@@ -466,7 +472,10 @@ func (j *Job) Wait(ctx context.Context) error {
 	if err := j.Err(); err != nil {
 		return err
 	}
-	return j.Agree(ctx, j.job.Wait(ctx))
+	within, end := j.waits(ctx)
+	err := j.job.Wait(within)
+	end()
+	return j.Agree(ctx, err)
 }
 
 // WaitTask waits until a task has ended, on all ranks, and returns its error: that of engine.Task.Err on the rank that ran it, and a
@@ -475,7 +484,9 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 	var failed error
 	var packed []byte
 	if t.task != nil {
-		if failed = t.task.Wait(ctx); failed != nil {
+		within, end := j.waits(ctx)
+		failed = t.task.Wait(within)
+		if end(); failed != nil {
 			j.job.Cancel(failed)
 		} else {
 			failed = t.task.Err()
@@ -499,6 +510,7 @@ func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
 	j.stopEnding()
+	j.closeWatch()
 	j.closed.Store(true)
 	if j.refused != nil {
 		j.farewell(j.pack(j.refused))

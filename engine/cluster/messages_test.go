@@ -444,7 +444,7 @@ type watched struct {
 }
 
 func (w *watched) Recv(from, tag int, into []byte, done func(int, error)) {
-	if tag < arrivalTag {
+	if tag < tags {
 		w.mu.Lock()
 		w.mu.found = append(w.mu.found, into[0])
 		w.mu.Unlock()

@@ -17,13 +17,13 @@ func (silent) Rank() int { return 63 }
 func (silent) Size() int { return 64 }
 
 func (s silent) Send(_, tag int, _ []byte, _ func(error)) {
-	if tag < arrivalTag {
+	if tag < tags {
 		s.b.Error("a message is sent")
 	}
 }
 
 func (s silent) Recv(_, tag int, _ []byte, _ func(int, error)) {
-	if tag < arrivalTag {
+	if tag < tags {
 		s.b.Error("a message is received")
 	}
 }

@@ -451,7 +451,7 @@ func (p program) onRank(want outcome, comm Comm) string {
 	if err != nil {
 		return err.Error()
 	}
-	j := NewJob(context.Background(), rt, comm, Options{})
+	j := NewJob(context.Background(), rt, comm, Options{JobOptions: engine.JobOptions{DetectStuck: true}}) // TestMain has rank 0 ask for waits that never end all the time
 	var seen outcome
 	seen.values, err = p.run(rt, several{j, &[]*Ticket{}})
 	at := fmt.Sprintf("seed %d, rank %d of %d: ", p.seed, comm.Rank(), comm.Size())

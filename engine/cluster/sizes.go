@@ -66,7 +66,7 @@ func (j *Job) wroteSizes(p *Place, ranks ...int) {
 
 // sendSizes sends the sizes that h, which is whole, has at this place of the order. A task that failed has left those from before.
 func (j *Job) sendSizes(h *datamgr.Handle, to int) error {
-	tag := nextTag(&j.sentTo[to])
+	tag := j.sendTag(to)
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{OrderOnly: true, Relay: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
@@ -98,7 +98,9 @@ func (j *Job) receiveSizes(h *datamgr.Handle, from int) error {
 		room := h.Desc()
 		dims := make([]int, room.Rank)
 		b := make([]byte, 8*len(dims))
+		j.watch.receives(from, tag, err == nil)
 		n, failed := j.receiveNow(b, from, tag)
+		j.watch.received(from, tag, err == nil)
 		if failed == nil && n == 0 {
 			failed = j.receiveFailure(from, tag)
 		}
@@ -143,7 +145,9 @@ func (j *Job) Content(ctx context.Context, h *datamgr.Handle) (iface.Desc, error
 	if j.plans {
 		return h.Content(), nil
 	}
-	a, err := j.job.AcquireWith(ctx, h, iface.R, engine.AcquireOptions{OrderOnly: true})
+	within, end := j.waits(ctx)
+	a, err := j.job.AcquireWith(within, h, iface.R, engine.AcquireOptions{OrderOnly: true})
+	end()
 	if err != nil {
 		if lost := j.Err(); lost != nil {
 			err = lost

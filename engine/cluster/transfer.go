@@ -28,7 +28,7 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 	if objectOf(h) != nil {
 		return j.sendValue(h, to)
 	}
-	tag := nextTag(&j.sentTo[to])
+	tag := j.sendTag(to)
 	d := h.Desc()
 	j.figures.count(j.rank, to, fixedBytes(h, d.Bytes()))
 	j.transfers.Add(1)
@@ -40,17 +40,22 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 				return
 			}
 		}
+		j.watch.starts(1)
 		go func() { // what may take longer
 			defer j.transfers.Done()
 			if err != nil {
 				j.sendNow(nil, to, tag)
-				j.sendNow(j.pack(err), to, tag)
+				sent := j.startSend(j.pack(err), to, tag)
+				j.watch.starts(-1)
+				j.awaitSend(sent)
 				return
 			}
 			data := make([]byte, max(1, a.Buffer().Bytes())) // an empty message means failure
 			copyRows(a.Buffer(), data, false)
 			_ = a.Release()
-			j.sendNow(data, to, tag)
+			sent := j.startSend(data, to, tag)
+			j.watch.starts(-1)
+			j.awaitSend(sent)
 		}()
 	})
 	if err != nil {
@@ -61,9 +66,18 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 
 // sendNow sends a message and returns when its memory is free, or the job has failed. A job that has failed sends what it was to send, or why it
 // cannot: a rank that is behind may need that to come as far.
-func (j *Job) sendNow(data []byte, to, tag int) {
-	done := make(chan error, 1)
+func (j *Job) sendNow(data []byte, to, tag int) { j.awaitSend(j.startSend(data, to, tag)) }
+
+// startSend is the first half of sendNow.
+func (j *Job) startSend(data []byte, to, tag int) (done chan error) {
+	done = make(chan error, 1)
+	j.watch.sends(to, tag, false)
 	j.comm.Send(to, tag, data, func(err error) { done <- err })
+	return done
+}
+
+// awaitSend is the second half.
+func (j *Job) awaitSend(done chan error) {
 	select {
 	case err := <-done:
 		if err != nil {
@@ -89,6 +103,7 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 				return
 			}
 		}
+		j.watch.starts(1)
 		go func() {
 			defer j.transfers.Done()
 			d := d
@@ -96,7 +111,10 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 				d = a.Buffer().Desc // cut to the content
 			}
 			data := make([]byte, max(1, d.Bytes()))
+			j.watch.receives(from, tag, err == nil)
+			j.watch.starts(-1)
 			n, failed := j.receiveNow(data, from, tag)
+			j.watch.received(from, tag, err == nil)
 			if failed == nil && (err == nil || n == 0) {
 				failed = j.checkReceived(n, len(data), from, tag)
 			}

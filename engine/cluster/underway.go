@@ -57,11 +57,13 @@ func (x *transfer) started() {
 // sendFrom sends data, the memory of a, which it releases when the message has gone.
 func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int) {
 	x := j.begin(a, 0, to, tag)
+	j.watch.sends(to, tag, true)
 	j.comm.Send(to, tag, data, x.sent)
 	x.started()
 }
 
 func (x *transfer) sent(err error) {
+	x.j.watch.sent()
 	if err != nil {
 		_ = x.j.fail(err)
 	}
@@ -71,11 +73,13 @@ func (x *transfer) sent(err error) {
 // receiveInto receives a message into data, the memory of a, which it releases then.
 func (j *Job) receiveInto(a *engine.Access, data []byte, from, tag int) {
 	x := j.begin(a, len(data), from, tag)
+	j.watch.receives(from, tag, true)
 	j.comm.Recv(from, tag, data, x.received)
 	x.started()
 }
 
 func (x *transfer) received(n int, err error) {
+	x.j.watch.received(x.peer, x.tag, true)
 	switch {
 	case err != nil:
 		x.end(x.j.fail(err))

@@ -24,7 +24,7 @@ func objectOf(h *datamgr.Handle) *datamgr.Object { return datamgr.Managed{Handle
 
 // sendValue is send for a value of a Go type.
 func (j *Job) sendValue(h *datamgr.Handle, to int) error {
-	tag := nextTag(&j.sentTo[to])
+	tag := j.sendTag(to)
 	j.figures.count(j.rank, to, 0)
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true}, func(a *engine.Access, err error) {
@@ -62,7 +62,7 @@ func (j *Job) receiveValue(h *datamgr.Handle, from int) error {
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true}, func(a *engine.Access, err error) {
 		defer j.transfers.Done()
-		b, failed := j.receivePacked(from, tag)
+		b, failed := j.receivePacked(from, tag, err == nil)
 		switch {
 		case err != nil: // the message was taken all the same
 			return
@@ -84,10 +84,12 @@ func (j *Job) receiveValue(h *datamgr.Handle, from int) error {
 	return err
 }
 
-// receivePacked receives the bytes that sendValue sends, or the failure instead.
-func (j *Job) receivePacked(from, tag int) ([]byte, error) {
+// receivePacked receives the bytes that sendValue sends, or the failure instead. held means that an access waits for them.
+func (j *Job) receivePacked(from, tag int, held bool) ([]byte, error) {
 	b := make([]byte, 8+packedFirst)
+	j.watch.receives(from, tag, held)
 	n, err := j.receiveNow(b, from, tag)
+	j.watch.received(from, tag, held)
 	if err != nil {
 		return nil, err
 	}
