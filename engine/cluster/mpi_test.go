@@ -23,7 +23,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	stuckAfter = time.Millisecond
+	stuckAfter, askedAtOnce = time.Millisecond, 2
 	if n, err := strconv.Atoi(os.Getenv(programsVariable)); err == nil {
 		first, _ := strconv.ParseUint(os.Getenv(firstVariable), 10, 64)
 		os.Exit(rank(n, first))

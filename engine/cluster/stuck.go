@@ -19,7 +19,10 @@ import (
 var stuckAfter = time.Second
 
 // maxAnswer bounds an answer, in bytes. A rank that has more to say is taken to go on.
-const maxAnswer = 256 << 10
+const maxAnswer = 64 << 10
+
+// askedAtOnce is how many ranks are asked before their answers are looked at: most often one that goes on is among the first.
+var askedAtOnce = 64
 
 // errCircle is the error of a wait that never ends, where no task waits for the program.
 var errCircle = errors.New("cluster: the ranks wait for each other, and no task waits for the program: a fault of package cluster; run the program on one rank, and report it")
@@ -373,15 +376,35 @@ func (j *Job) findStuck() bool {
 	return true
 }
 
-// ask asks all ranks, and returns their answers; false: the job has ended.
+// ask asks all ranks, and returns their answers; false: the job has ended. Once a rank does not wait the others are not asked any more, and have
+// empty answers.
 func (j *Job) ask(question byte) ([]answer, bool) {
 	all := make([]answer, j.size)
+	all[0] = j.state()
+	if question == askStuck && all[0].Quiet {
+		all[0].Stuck = j.endStuck()
+	}
+	for first := 1; first < j.size && (question == askStuck || all[0].Quiet); first += askedAtOnce {
+		if !j.askSome(question, all, first, min(first+askedAtOnce, j.size)) {
+			return nil, false
+		}
+		for r := first; r < min(first+askedAtOnce, j.size); r++ {
+			if question == askState && !all[r].Quiet {
+				return all, true
+			}
+		}
+	}
+	return all, true
+}
+
+// askSome asks the ranks from lo to below hi.
+func (j *Job) askSome(question byte, all []answer, lo, hi int) (ok bool) {
 	type reply struct {
 		rank int
 		b    []byte
 	}
-	replies := make(chan reply, j.size)
-	for r := 1; r < j.size; r++ {
+	replies := make(chan reply, hi-lo)
+	for r := lo; r < hi; r++ {
 		b := make([]byte, maxAnswer)
 		j.comm.Recv(r, stuckTag, b, func(n int, err error) {
 			if err != nil {
@@ -391,21 +414,17 @@ func (j *Job) ask(question byte) ([]answer, bool) {
 		})
 		j.comm.Send(r, stuckTag, []byte{question}, func(error) {})
 	}
-	all[0] = j.state()
-	if question == askStuck && all[0].Quiet {
-		all[0].Stuck = j.endStuck()
-	}
-	for range j.size - 1 {
+	for range hi - lo {
 		select {
 		case a := <-replies:
 			if json.Unmarshal(a.b, &all[a.rank]) != nil {
 				all[a.rank] = answer{Hearing: -1}
 			}
 		case <-j.ctx.Done():
-			return nil, false
+			return false
 		}
 	}
-	return all, true
+	return true
 }
 
 // stuck reports whether all ranks wait, and nothing that one of them waits for is on its way.
