@@ -270,7 +270,7 @@ func TestRankPeer(t *testing.T) {
 		t.Log(n)
 	}
 	if tools.mpibench == "" {
-		t.Skip("no StarPU-MPI")
+		t.Skip("StarPU-MPI is not installed, see the notes above; there is nothing to compare with")
 	}
 	o, err := parseOptions([]string{"ranks=1"}, rankOptions)
 	if err != nil {
