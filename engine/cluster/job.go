@@ -505,7 +505,7 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 	return failed
 }
 
-// Close ends the job. All ranks call it after a last Wait, before they close their runtimes.
+// Close ends the job. All ranks call it after a last Wait, before they close their runtimes. With DetectStuck it waits for the call of rank 0.
 func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()

@@ -42,7 +42,8 @@ type watch struct {
 	on     bool
 	timer  *time.Timer // of rank 0
 	rounds sync.WaitGroup
-	done   chan struct{} // closed once there are no more
+	done   chan struct{} // of rank 0, closed once it asks no more
+	heard  chan struct{} // of the others, closed once rank 0 has said so, or is lost
 	mu     struct {
 		sync.Mutex
 		stop     context.CancelCauseFunc // ends the wait of the program; nil: it does not wait
@@ -57,6 +58,7 @@ type watch struct {
 		starting int                     // goroutines that are about to send or receive
 		asking   bool
 		closed   bool
+		left     bool // this rank answers no more
 	}
 }
 
@@ -74,7 +76,8 @@ func (j *Job) newWatch(detect bool) {
 	w := &j.watch
 	w.on = detect && j.size > 1 && !j.plans
 	w.mu.decided, w.mu.said, w.mu.heard, w.mu.hearing = make([]int, j.size), make([]int, j.size), make([]int, j.size), -1
-	w.mu.unsent, w.mu.awaited, w.done = map[message]bool{}, map[message]bool{}, make(chan struct{})
+	w.mu.unsent, w.mu.awaited = map[message]bool{}, map[message]bool{}
+	w.done, w.heard = make(chan struct{}), make(chan struct{})
 	switch {
 	case !w.on:
 	case j.rank == 0:
@@ -85,7 +88,8 @@ func (j *Job) newWatch(detect bool) {
 	}
 }
 
-// closeWatch ends the questions.
+// closeWatch ends the questions. Every rank answers until rank 0 asks no more: a rank that left before would leave a question without an answer, and
+// could take the first message of the next job on this Comm.
 func (j *Job) closeWatch() {
 	w := &j.watch
 	if !w.on {
@@ -98,14 +102,23 @@ func (j *Job) closeWatch() {
 	if closed {
 		return
 	}
-	close(w.done)
-	w.rounds.Wait()
 	if j.rank == 0 {
+		close(w.done)
+		w.rounds.Wait()
 		w.timer.Stop()
 		for r := 1; r < j.size; r++ {
 			j.comm.Send(r, stuckTag, []byte{askNoMore}, func(error) {})
 		}
+		return
 	}
+	select {
+	case <-w.heard:
+	case <-j.ctx.Done(): // rank 0 may never say so
+	}
+	w.mu.Lock()
+	w.mu.left = true
+	w.mu.Unlock()
+	w.rounds.Wait()
 }
 
 // waits notes that the program waits now, until end is called. The context that it returns ends if the wait never would.
@@ -282,20 +295,20 @@ func (j *Job) endWait(err error) {
 
 // listenToQuestions answers the next question of rank 0, and those after it.
 func (j *Job) listenToQuestions() {
+	w := &j.watch
 	question := make([]byte, 1)
 	j.comm.Recv(0, stuckTag, question, func(n int, err error) {
 		if err != nil || n != 1 || question[0] == askNoMore {
+			close(w.heard)
 			return
 		}
-		w := &j.watch
 		w.mu.Lock()
-		closed := w.mu.closed
-		if !closed {
+		left := w.mu.left
+		if !left {
 			w.rounds.Add(1)
 		}
 		w.mu.Unlock()
-		if closed {
-			j.answer(answer{Hearing: -1})
+		if left {
 			return
 		}
 		go func() { // looking at the tasks may take long
@@ -420,6 +433,8 @@ func (j *Job) askSome(question byte, all []answer, lo, hi int) (ok bool) {
 			if json.Unmarshal(a.b, &all[a.rank]) != nil {
 				all[a.rank] = answer{Hearing: -1}
 			}
+		case <-j.watch.done: // the answers that are missing come to nothing
+			return false
 		case <-j.ctx.Done():
 			return false
 		}

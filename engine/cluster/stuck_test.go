@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,58 @@ func TestSlowMessages(t *testing.T) {
 	}) {
 		if err != nil {
 			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// listening is an end that counts the receives of questions that have not ended.
+type listening struct {
+	Comm
+	questions *atomic.Int32
+}
+
+func (l listening) Recv(from, tag int, into []byte, done func(int, error)) {
+	if tag != stuckTag || l.Rank() == 0 {
+		l.Comm.Recv(from, tag, into, done)
+		return
+	}
+	l.questions.Add(1)
+	l.Comm.Recv(from, tag, into, func(n int, err error) {
+		l.questions.Add(-1)
+		done(n, err)
+	})
+}
+
+// TestQuestionsEnd: no rank leaves a job before rank 0 asks no more. One that did left rank 0 without an answer, and took a question of the next job.
+func TestQuestionsEnd(t *testing.T) {
+	const size = 3
+	ends := Local(size)
+	var counts [size]atomic.Int32
+	for r := range ends {
+		ends[r] = listening{ends[r], &counts[r]}
+	}
+	for range 5 {
+		for r, err := range onEnds(t, ends, Options{JobOptions: engine.JobOptions{DetectStuck: true}}, func(j *Job, x engine.Operand) error {
+			if err := j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: increment, Operands: []engine.Operand{x}}, On: size}); err != nil {
+				return err
+			}
+			if err := j.Wait(context.Background()); err != nil {
+				return err
+			}
+			if j.Rank() == 0 {
+				time.Sleep(20 * stuckAfter)
+			}
+			if err := j.Close(); err != nil {
+				return err
+			}
+			if n := counts[j.Rank()].Load(); n != 0 {
+				return fmt.Errorf("%d receives of questions go on after Close", n)
+			}
+			return nil
+		}) {
+			if err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
 		}
 	}
 }
