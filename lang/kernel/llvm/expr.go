@@ -56,6 +56,9 @@ func (w *writer) expr(e *ir.Expr, p place) value {
 	case ir.OpElement:
 		return w.loadElement(e, p)
 	case ir.OpConvert:
+		if v, ok := w.loaded[e]; ok && p.lanes == nil {
+			return v
+		}
 		return w.convert(w.expr(e.X[0], p), e.Type)
 	case ir.OpFromF16:
 		return w.fromF16(w.expr(e.X[0], p))

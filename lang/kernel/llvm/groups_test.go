@@ -180,20 +180,25 @@ func checkRounds(t *testing.T, source string) {
 // TestRangesOfData runs loops whose ranges end before they begin, or are as far apart as the numbers go, in some of the rounds that are
 // checked at once.
 func TestRangesOfData(t *testing.T) {
-	const source = "codelet c(lo: R vector[i64], hi: R vector[i64], x: R vector[f64], y: W vector[f64]) {\n each i in y { let s = 0.0\n for k in lo[i]..hi[i] { s += x[k % 7] }\n y[i] = s }\n}\n"
+	t.Run("i64", func(t *testing.T) { checkRanges[int64](t, "i64", math.MinInt64, math.MaxInt64) })
+	t.Run("i32", func(t *testing.T) { checkRanges[int32](t, "i32", math.MinInt32, math.MaxInt32) })
+}
+
+func checkRanges[T int32 | int64](t *testing.T, typ string, least, most T) {
+	source := "codelet c(lo: R vector[" + typ + "], hi: R vector[" + typ + "], x: R vector[f64], y: W vector[f64]) {\n each i in y { let s = 0.0\n for k in lo[i]..hi[i] { s += x[k % 7] }\n y[i] = s }\n}\n"
 	k, p := compiled(t, source)
 	r := rand.New(rand.NewPCG(1, 1))
 	x := []float64{1, 2, 4, 8, 16, 32, 64}
 	for range 200 {
 		n := 1 + r.IntN(200)
-		lo, hi := make([]int64, n), make([]int64, n)
+		lo, hi := make([]T, n), make([]T, n)
 		for i := range lo {
-			lo[i] = int64(r.IntN(9))
-			hi[i] = lo[i] + int64(r.IntN(9))
+			lo[i] = T(r.IntN(9))
+			hi[i] = lo[i] + T(r.IntN(9))
 		}
 		for range r.IntN(3) {
-			i, far := r.IntN(n), []int64{math.MinInt64, math.MaxInt64, -5, 0}
-			hi[i] = []int64{math.MinInt64, math.MinInt64 + 3, -9, 0}[r.IntN(4)]
+			i, far := r.IntN(n), []T{least, most, -5, 0}
+			hi[i] = []T{least, least + 3, -9, 0}[r.IntN(4)]
 			lo[i] = max(far[r.IntN(4)], hi[i])
 		}
 		var got [2][]float64

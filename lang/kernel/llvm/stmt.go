@@ -60,6 +60,7 @@ func (w *writer) innerFor(st *ir.Stmt, p place) {
 	if w.nest.ranges[st] {
 		k := w.alloca("i64")
 		w.emit("store i64 %s, ptr %s", lo.name, k)
+		w.prefetch(st, lo)
 		w.groups(w.newGroup(st, intValue(0)), k, hi, func(i value) {
 			w.set(r.Slot, i)
 			w.stmts(st.Body, p)

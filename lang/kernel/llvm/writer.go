@@ -59,7 +59,8 @@ type writer struct {
 	certain    map[*ir.Expr]bool // elements of arrays that are known to be in bounds
 	arrayBytes int               // of the memory of arrays
 	elements   map[*ir.Stmt]*ir.Expr
-	rows       map[int]bool // locals that rows of lanes, written side by side, have each for itself
+	loaded     map[*ir.Expr]value // indices that the current round need not load, see precheck.loaded
+	rows       map[int]bool       // locals that rows of lanes, written side by side, have each for itself
 	known      map[*ir.Expr]limits
 	notes      []Note
 	row        int     // the current of these rows
