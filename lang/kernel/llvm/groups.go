@@ -73,7 +73,7 @@ func (y *precheck) known(e *ir.Expr) bool {
 		}
 		return true
 	case ir.OpLoad:
-		return !y.stores[e.Operand] && y.sideBySide(e) && y.element(e)
+		return !y.stores[e.Operand] && y.lanes.sideBySide(e) && y.element(e)
 	}
 	for _, x := range e.X {
 		if !y.known(x) {
@@ -93,17 +93,6 @@ func (y *precheck) element(at *ir.Expr) bool {
 	if len(at.X) > 0 && !y.seen[at] && (y.checked || !y.w.inBounds(at)) {
 		y.seen[at] = true
 		y.elements = append(y.elements, at)
-	}
-	return true
-}
-
-// sideBySide reports whether an element is the same in all lanes, or lies next to that of the lane before.
-func (y *precheck) sideBySide(at *ir.Expr) bool {
-	for k, x := range at.X {
-		c := y.lanes.of(x)
-		if c.motion == varying || c.motion == affine && (k < len(at.X)-1 || c.growth != 1 && c.growth != -1) {
-			return false
-		}
 	}
 	return true
 }

@@ -150,3 +150,14 @@ func (l *lanes) changeOf(e *ir.Expr) change {
 	}
 	return change{motion: varying}
 }
+
+// sideBySide reports whether an element is the same in all lanes, or lies next to that of the lane before.
+func (l *lanes) sideBySide(at *ir.Expr) bool {
+	for k, x := range at.X {
+		c := l.of(x)
+		if c.motion == varying || c.motion == affine && (k < len(at.X)-1 || c.growth != 1 && c.growth != -1) {
+			return false
+		}
+	}
+	return true
+}

@@ -13,9 +13,12 @@ import (
 func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	r := &st.Domain[0]
 	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
-	if p.lanes == nil {
+	switch {
+	case p.lanes == nil && w.besides(st) && workOf(st.Body, nil).calls == 0: // LLVM makes vectors
+		w.note(st.Domain[0].Pos, "in order, several rounds at a time: %v", workOf(st.Body, nil))
+	case p.lanes == nil:
 		w.note(st.Domain[0].Pos, "in order, one round at a time: %v", workOf(st.Body, nil))
-	} else {
+	default:
 		w.note(st.Domain[0].Pos, "in order, in each lane: %v", workOf(st.Body, nil))
 	}
 	goesOn := w.newContinuation(st)

@@ -5,6 +5,7 @@ package llvm
 import (
 	"maps"
 
+	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
@@ -347,7 +348,7 @@ func (w *writer) each(st *ir.Stmt, p place) {
 		if axis < 0 {
 			why := "its folds run in lanes instead"
 			if !hasFolds(st.Body, nil) {
-				why = "loops of its rounds have ranges and elements of their own"
+				why = "loops of its rounds run faster than lanes, whose elements do not lie side by side"
 			}
 			w.note(st.Head, "one round at a time (%s), %v", why, workOf(st.Body, nil))
 			inOrder := func(p place) {
@@ -404,36 +405,53 @@ func (w *writer) each(st *ir.Stmt, p place) {
 	})
 }
 
-// scatters reports whether lanes along an index would have loops with ranges of their own, and
-// read or write elements in them that do not lie side by side: rounds one by one are faster then.
+// scatters reports whether lanes along an index would read or write elements that do not lie side by side in loops of the body, where rounds
+// one by one are faster: in loops with ranges of their own, and in those whose rounds lie side by side, of which LLVM makes vectors. A
+// sweep over 512 rows of a matrix, with a loop over 4096 columns, took 17 ms in lanes along the rows, and takes 3.1.
 func (w *writer) scatters(body []*ir.Stmt, slot int) bool {
 	l := newLanes(w.fn, slot, 0, body)
 	found := false
-	element := func(x *ir.Expr) {
-		for k, i := range x.X {
-			c := l.of(i)
-			found = found || c.motion == varying || c.motion == affine && (k < len(x.X)-1 || c.growth != 1)
-		}
-	}
 	ir.WalkStmts(body, func(st *ir.Stmt) {
-		if st.Kind != ir.ForStmt || l.sameRange(&st.Domain[0]) {
+		if st.Kind != ir.ForStmt || l.sameRange(&st.Domain[0]) && !w.besides(st) {
 			return
 		}
-		ir.WalkStmts(st.Body, func(in *ir.Stmt) {
-			if in.Kind == ir.StoreStmt {
-				element(w.elementOf(in))
-			}
-			in.Exprs(func(e *ir.Expr) {
-				ir.WalkExpr(e, func(x *ir.Expr) bool {
-					if x.Op == ir.OpLoad {
-						element(x)
-					}
-					return true
-				})
+		w.elementsIn(st.Body, func(x *ir.Expr) { found = found || !l.sideBySide(x) })
+	})
+	return found
+}
+
+// besides reports whether the rounds of a `for` store elements, which lie side by side as all that they use, and do not depend on each other.
+func (w *writer) besides(st *ir.Stmt) bool {
+	r := &st.Domain[0]
+	if lo, hi := r.Lo, r.Hi; lo.Op == ir.OpConst && hi.Op == ir.OpConst && hi.Int-lo.Int < shortLoop || hasLoops(st.Body, nil) {
+		return false
+	}
+	_, body, alone := analysis.Independent(w.fn, st)
+	stores := false
+	ir.WalkStmts(body, func(in *ir.Stmt) {
+		stores = stores || in.Kind == ir.StoreStmt
+		alone = alone && in.Kind != ir.ReduceStmt && in.Kind != ir.ElementStmt
+	})
+	l := newLanes(w.fn, r.Slot, 0, st.Body)
+	w.elementsIn(st.Body, func(x *ir.Expr) { alone = alone && l.sideBySide(x) })
+	return stores && alone
+}
+
+// elementsIn calls fn with the elements of operands that a block uses.
+func (w *writer) elementsIn(list []*ir.Stmt, fn func(x *ir.Expr)) {
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		if st.Kind == ir.StoreStmt {
+			fn(w.elementOf(st))
+		}
+		st.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(x *ir.Expr) bool {
+				if x.Op == ir.OpLoad {
+					fn(x)
+				}
+				return true
 			})
 		})
 	})
-	return found
 }
 
 // inLanes writes body for the rounds from lo on, a block of lanes at a time: full blocks without
