@@ -701,7 +701,8 @@ func (b *builder) expr(x syntax.Expr) doc {
 	case *syntax.Insert:
 		return b.insert(x)
 	case *syntax.Fold:
-		out := seq{b.word(x.Op), b.names(x.Names), b.spaced("in"), b.exprs(x.Domain), text(" "), b.tok("{")}
+		head := grouped{body: more(b.word(x.Op), b.names(x.Names), b.spaced("in"), b.exprs(x.Domain))}
+		out := seq{head, text(" "), b.tok("{")}
 		body := seq{b.expr(x.Body), b.leading()}
 		last, trail := b.tokAnd("}")
 		return seq{grouped{body: append(out, indented{4, seq{line{}, body}}, line{}, last)}, trail}
