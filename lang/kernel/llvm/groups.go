@@ -154,10 +154,17 @@ func loadsMore(body []*ir.Stmt) bool {
 	ir.WalkStmts(body, func(s *ir.Stmt) {
 		s.Exprs(func(e *ir.Expr) {
 			ir.WalkExpr(e, func(x *ir.Expr) bool {
-				switch {
-				case x.Op == ir.OpLoad:
+				switch x.Op {
+				case ir.OpLoad:
 					loads++
-				case x.Op != ir.OpConst && x.Op != ir.OpSlot && x.Op != ir.OpField && !(x.Op == ir.OpConvert && !x.Type.IsFloat()):
+				case ir.OpConst, ir.OpSlot, ir.OpField:
+				case ir.OpElement: // of an array, which is in registers
+					return false
+				case ir.OpConvert:
+					if x.Type.IsFloat() {
+						others++
+					}
+				default:
 					others++
 				}
 				return true
