@@ -14,7 +14,7 @@ func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	r := &st.Domain[0]
 	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
 	switch {
-	case p.lanes == nil && w.besides(st) && workOf(st.Body, nil).calls == 0: // LLVM makes vectors
+	case p.lanes == nil && w.storesSideBySide(st) && workOf(st.Body, nil).calls == 0: // LLVM makes vectors
 		w.note(st.Domain[0].Pos, "in order, several rounds at a time: %v", workOf(st.Body, nil))
 	case p.lanes == nil:
 		w.note(st.Domain[0].Pos, "in order, one round at a time: %v", workOf(st.Body, nil))

@@ -412,7 +412,7 @@ func (w *writer) scatters(body []*ir.Stmt, slot int) bool {
 	l := newLanes(w.fn, slot, 0, body)
 	found := false
 	ir.WalkStmts(body, func(st *ir.Stmt) {
-		if st.Kind != ir.ForStmt || l.sameRange(&st.Domain[0]) && !w.besides(st) {
+		if st.Kind != ir.ForStmt || l.sameRange(&st.Domain[0]) && !w.storesSideBySide(st) {
 			return
 		}
 		w.elementsIn(st.Body, func(x *ir.Expr) { found = found || !l.sideBySide(x) })
@@ -420,8 +420,9 @@ func (w *writer) scatters(body []*ir.Stmt, slot int) bool {
 	return found
 }
 
-// besides reports whether the rounds of a `for` store elements, which lie side by side as all that they use, and do not depend on each other.
-func (w *writer) besides(st *ir.Stmt) bool {
+// storesSideBySide reports whether the rounds of a `for` do not depend on each other, and store elements that lie side by side, as do all others
+// that they use.
+func (w *writer) storesSideBySide(st *ir.Stmt) bool {
 	r := &st.Domain[0]
 	if lo, hi := r.Lo, r.Hi; lo.Op == ir.OpConst && hi.Op == ir.OpConst && hi.Int-lo.Int < shortLoop || hasLoops(st.Body, nil) {
 		return false
