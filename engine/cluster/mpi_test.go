@@ -56,6 +56,8 @@ func rank(programs int, first uint64) int {
 		}
 	}
 	fmt.Println("rank", w.Rank(), "is done")
+	ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	if err := w.Close(ctx); err != nil {
 		fmt.Println(err)
 		return 1
@@ -91,7 +93,7 @@ func TestMPI(t *testing.T) {
 			first := *seed
 			for {
 				for _, size := range []int{2, 3, 4, 7} {
-					ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+					ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 					cmd := exec.CommandContext(ctx, path, append(l.args[:len(l.args):len(l.args)], "-n", strconv.Itoa(size), os.Args[0])...)
 					cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", programsVariable, programs), fmt.Sprintf("%s=%d", firstVariable, first))
 					cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
