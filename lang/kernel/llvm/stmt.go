@@ -406,7 +406,7 @@ func (w *writer) each(st *ir.Stmt, p place) {
 }
 
 // scatters reports whether lanes along an index would read or write elements that do not lie side by side in loops of the body, where rounds
-// one by one are faster: in loops with ranges of their own, and in those whose rounds lie side by side, of which LLVM makes vectors. A
+// one by one are faster: in loops with ranges of their own, and in those whose rounds lie side by side, so that LLVM makes vectors of them. A
 // sweep over 512 rows of a matrix, with a loop over 4096 columns, took 17 ms in lanes along the rows, and takes 3.1.
 func (w *writer) scatters(body []*ir.Stmt, slot int) bool {
 	l := newLanes(w.fn, slot, 0, body)
