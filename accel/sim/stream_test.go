@@ -153,16 +153,20 @@ func TestVirtualTime(t *testing.T) {
 		a, up := device(t, o)
 		o.Name, o.Peers = "b", nil
 		b, _ := device(t, o)
+		// The streams share no bytes that either of them writes, as their copies may
+		// really be done at the same time.
+		first, _ := alloc(t, a.Memory(), 1000)
 		at, _ := alloc(t, a.Memory(), 1000)
 		peer, _ := alloc(t, b.Memory(), 1000)
 		src, _ := ram(1000, 1)
+		dst, _ := ram(500, 1)
 
 		begin := record(t, up)
-		must(t, up.Copy(row(at, src, 1000))) // 2 ms
+		must(t, up.Copy(row(first, src, 1000))) // 2 ms
 		one := record(t, up)
 		down, err := a.NewStream()
 		must(t, err)
-		must(t, down.Copy(row(src, at, 500))) // beside it
+		must(t, down.Copy(row(dst, at, 500))) // beside it
 		two := record(t, down)
 		must(t, down.Copy(row(at, src, 500))) // the link is busy until 2 ms, and then for 1.5 ms
 		three := record(t, down)
