@@ -33,11 +33,14 @@ var (
 	seed = flag.Uint64("seed", 1, "first seed of the random programs")
 	only = flag.Uint64("only", 0, "run this random program only, many times")
 
-	machine = flag.String("machine", "", "run random programs on the devices of this machine only: "+enginetest.Machines)
+	machine = flag.String("machine", "", "run random programs on the devices of this machine only: "+enginetest.Machines+`; "disk": on various machines, all with room for a quarter of the data`)
 )
 
 // there is the machine of the flag; nil: various simulated ones.
 var there *enginetest.Machine
+
+// alwaysDisk is the flag's "disk": every program has a disk and room for a quarter of its data.
+var alwaysDisk bool
 
 // execution is one run of a program.
 type execution struct {
@@ -1030,9 +1033,15 @@ func rival(rt *Runtime) (stop func() []string) {
 	return func() []string { close(over); return <-done }
 }
 
-// onMachine sees to it that programs run on a machine; "": on various simulated ones.
+// onMachine sees to it that programs run on a machine; "": on various simulated ones; "disk": on
+// those, all of them with a disk and room for a quarter of the data in main memory.
 func onMachine(t *testing.T, name string) {
-	if name == "" {
+	switch name {
+	case "":
+		return
+	case "disk":
+		alwaysDisk = true
+		t.Cleanup(func() { alwaysDisk = false })
 		return
 	}
 	there = enginetest.Named(t, name)
@@ -1046,7 +1055,7 @@ func configuration(n uint64) Options {
 	if n%7 == 0 {
 		o.Window = 4
 	}
-	if n%4 == 3 && there == nil {
+	if alwaysDisk || n%4 == 3 && there == nil {
 		o.RAM = aQuarter
 	}
 	switch {
