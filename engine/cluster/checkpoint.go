@@ -19,6 +19,11 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []engine.NamedDat
 		return err
 	}
 	for _, d := range data {
+		if u := j.unread[d.Handle]; u != nil && j.rank == 0 { // it has the first value of all data, as share says
+			if err := j.readRest(u); err != nil {
+				return j.fail(err)
+			}
+		}
 		if d.Handle == nil || d.Handle.Parent() != nil || !j.placed(d.Handle) {
 			continue // CheckpointGroup says what is wrong
 		}
@@ -113,6 +118,7 @@ func (j *Job) restore(ctx context.Context, c *engine.Checkpoint, named engine.Na
 	h := named.Handle
 	number := c.Number(named.Name)
 	if h == nil || !h.Alive() || h.Parent() != nil || h.ReadOnly() || h.Desc().Kind == iface.Void || number == 0 && (c.Ranks() > 1 || unsupported(h, j.size) != nil) {
+		j.dropSource(h)
 		return c.Restore(ctx, j.job, named.Name, h)
 	}
 	if err := c.RestoreBoxes(ctx, j.job, named.Name, h, nil); err != nil { // it does not fit

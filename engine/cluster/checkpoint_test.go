@@ -23,10 +23,6 @@ type checkpointed struct {
 }
 
 func register(j *Job, tiles ...int) (c checkpointed, err error) {
-	fill := func(b *iface.Buffer) error {
-		each(b, func(at int, x *int64) { *x = int64(at) })
-		return nil
-	}
 	add := func(name string, kind iface.Kind, filled bool, dims ...int) *datamgr.Handle {
 		spec := engine.DataSpec{Kind: kind, Elem: iface.I64, Dims: dims}
 		if kind == iface.Void {
@@ -35,7 +31,7 @@ func register(j *Job, tiles ...int) (c checkpointed, err error) {
 		var h *datamgr.Handle
 		var e error
 		if filled {
-			h, e = j.rt.RegisterFilled(spec, fill)
+			h, e = several{j: j}.filled(j.rt, spec, 0)
 		} else {
 			h, e = j.rt.Register(spec)
 		}

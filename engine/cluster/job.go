@@ -30,6 +30,8 @@ type Job struct {
 	cancel context.CancelCauseFunc
 
 	data     map[*datamgr.Handle]*distributed // by the handle of the whole
+	unread   map[*datamgr.Handle]*unread      // data with elements that this rank has not read from their file, by the handle of the whole
+	sources  []*unread                        // that may be open
 	known    int                              // data that was ever used: the number of the next
 	table    placeTable
 	sequence sequence
@@ -121,7 +123,7 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 	ctx, cancel := context.WithCancelCause(ctx)
 	size := comm.Size()
 	j := &Job{rt: rt, job: rt.NewJob(ctx, o.JobOptions), comm: comm, rank: comm.Rank(), size: size, ctx: ctx, cancel: cancel,
-		data: map[*datamgr.Handle]*distributed{}, sequence: newSequence,
+		data: map[*datamgr.Handle]*distributed{}, unread: map[*datamgr.Handle]*unread{}, sequence: newSequence,
 		sentTo: make([]int, size), gotFrom: make([]int, size), weights: make([]int, size), describe: o.Describe, plans: plans}
 	j.figures.init(size)
 	j.meeting.all = make(chan struct{})
@@ -225,7 +227,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 			return nil, err
 		}
 		var holders []int
-		if root.Initialised() {
+		if root.Initialised() || j.unread[root] != nil {
 			holders = Everywhere(j.Size())
 		}
 		d = &distributed{number: j.known, sizes: sizesPlace(root, j.size), data: NewData(boxOf(root), holders), places: map[*datamgr.Handle]*Place{},
@@ -411,7 +413,7 @@ func (j *Job) everywhere(h *datamgr.Handle) error {
 			return err
 		}
 	}
-	return nil
+	return j.readFile(p)
 }
 
 // HasValue reports whether all elements of h have a value on some rank.
@@ -463,6 +465,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*engine.Site) error {
 		delete(j.data, h)
 		j.table.remove(d)
 	}
+	j.dropSource(h)
 	return j.job.Unregister(h, at...)
 }
 
@@ -509,6 +512,7 @@ func (j *Job) WaitTask(ctx context.Context, t *Ticket) error {
 func (j *Job) Close() error {
 	err := j.job.Close()
 	j.transfers.Wait()
+	j.closeSources()
 	j.stopEnding()
 	j.closeWatch()
 	j.closed.Store(true)

@@ -29,6 +29,8 @@ var (
 
 // runner is what a random program runs on: a job of several ranks, or one of the engine.
 type runner interface {
+	// filled registers data whose element at is first + at*at.
+	filled(rt *engine.Runtime, spec engine.DataSpec, first int64) (*datamgr.Handle, error)
 	submit(s *submission) error
 	acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error)
 	unregister(h *datamgr.Handle) error
@@ -63,6 +65,13 @@ func (a alone) submit(s *submission) error {
 }
 func (a alone) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return a.j.Acquire(context.Background(), h, mode)
+}
+
+func (a alone) filled(rt *engine.Runtime, spec engine.DataSpec, first int64) (*datamgr.Handle, error) {
+	return rt.RegisterFilled(spec, func(b *iface.Buffer) error {
+		each(b, func(at int, x *int64) { *x = first + int64(at*at) })
+		return nil
+	})
 }
 func (a alone) unregister(h *datamgr.Handle) error { return a.j.Unregister(h) }
 func (a alone) wait() error                        { return a.j.Wait(context.Background()) }
@@ -101,6 +110,14 @@ func (s several) keep(n *submission) (*Ticket, error) {
 
 func (s several) acquire(h *datamgr.Handle, mode iface.AccessMode) (*engine.Access, error) {
 	return s.j.Acquire(context.Background(), h, mode, engine.AcquireOptions{})
+}
+
+// filled registers data of fixed size as from a file.
+func (s several) filled(rt *engine.Runtime, spec engine.DataSpec, first int64) (*datamgr.Handle, error) {
+	if spec.Capacity != nil {
+		return alone{}.filled(rt, spec, first)
+	}
+	return s.j.RegisterFrom(spec, newSquares(first))
 }
 func (s several) unregister(h *datamgr.Handle) error { return s.j.Unregister(h) }
 func (s several) wait() error                        { return s.j.Wait(context.Background()) }
@@ -222,6 +239,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 	r := rand.New(rand.NewPCG(p.seed, 77))
 	var data []*datamgr.Handle           // whole
 	parts := map[int][]*datamgr.Handle{} // of each, with the whole
+	filled := map[*datamgr.Handle]bool{}
 	register := func() error {
 		if k := r.IntN(8); k < 2 {
 			h, err := registerKind(rt, r, k == 0)
@@ -248,10 +266,8 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 			h, err = rt.Register(spec)
 		} else {
 			first := r.Int64N(1000)
-			h, err = rt.RegisterFilled(spec, func(b *iface.Buffer) error {
-				each(b, func(at int, x *int64) { *x = first + int64(at*at) })
-				return nil
-			})
+			h, err = on.filled(rt, spec, first)
+			filled[h] = true
 		}
 		if err != nil {
 			return err
@@ -293,7 +309,7 @@ func (p program) run(rt *engine.Runtime, on runner) (seen [][]int64, err error) 
 		}
 	}
 	for _, h := range data {
-		written[h] = h.Initialised()
+		written[h] = h.Initialised() || filled[h]
 	}
 	// Data without a value is written before it is read.
 	full := func(i int) error {

@@ -56,6 +56,11 @@ func (j *Job) route(t *Task) (rank int, err error) {
 				return 0, j.fail(err)
 			}
 		}
+		if mode.Reads() && rank == j.rank && len(j.unread) > 0 {
+			if err := j.readFile(p); err != nil {
+				return 0, j.fail(err)
+			}
+		}
 		if mode != iface.R {
 			written, several = p, written != nil
 		}
@@ -119,6 +124,9 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 		if ops[i].Mode != iface.W && p.cover.alone != owner+1 && !p.cover.has(int(owner)) {
 			return 0, false
 		}
+	}
+	if len(j.unread) > 0 && int(owner) == j.rank && slices.ContainsFunc(ops, func(o engine.Operand) bool { return j.unread[o.Handle.Root()] != nil }) {
+		return 0, false
 	}
 	for i := range ops {
 		if p := near[i&7]; ops[i].Mode != iface.R {

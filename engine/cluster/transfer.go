@@ -234,6 +234,9 @@ func (j *Job) contribute(p *Place, rank int) error {
 		return nil // the one runtime has private copies of its own
 	}
 	if home == j.Rank() {
+		if err := j.readFile(p); err != nil {
+			return err
+		}
 		for _, box := range none {
 			part, err := j.partFor(h, box)
 			if err != nil {
