@@ -63,7 +63,10 @@ func (l fsLoader) Near(p, from string) []string {
 // does not exist is refused before its data is waited for. If it has
 // OpenContext(context.Context, string) (fs.File, error) and
 // CreateContext(context.Context, string) (io.WriteCloser, error), load and save call
-// those with the context of the run, for files whose opening may wait.
+// those with the context of the run, for files whose opening may wait. If it has
+// OpenTemporary(string) (interface{ io.WriterAt; io.Closer }, error), and files from Create have
+// WriteAt and Temporary() string, then the ranks of a program write an .npy or .bin file together: each opens
+// under that name what rank 0 has created, and closes it before that one does.
 type FileSystem = interp.FileSystem
 
 // Dir returns the files below path. save writes beside the file and renames; what it
@@ -144,6 +147,24 @@ func (d dirFS) CreateContext(ctx context.Context, name string) (io.WriteCloser, 
 		return nil, err
 	case f.tmp == "":
 		return f.File, nil
+	}
+	return f, nil
+}
+
+// OpenTemporary opens a file that another process has from Create, and has not closed.
+func (d dirFS) OpenTemporary(name string) (format.SharedFile, error) {
+	r, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	below, err := filepath.Rel(d.dir, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.OpenFile(below, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
 	}
 	return f, nil
 }
@@ -238,6 +259,9 @@ type newFile struct {
 	tmp, name string
 	unlock    func() // call it after closing; until then tmp must not look left behind
 }
+
+// Temporary returns the name under which the file can be opened now.
+func (f *newFile) Temporary() string { return filepath.Join(f.root.Name(), f.tmp) }
 
 // Close makes the file appear under its name.
 func (f *newFile) Close() error {

@@ -6,6 +6,7 @@ package lang_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -120,8 +121,8 @@ func lazyScript(r *rand.Rand, kind string, suffix string, dims []int) string {
 
 var kinds = []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor}
 
-// TestLazyLoad runs random scripts without a disk, where files are loaded as a whole, and with
-// one and main memory below the size of the file: they save the same. Files of another order or
+// TestLazyLoad runs random scripts without a disk, where files are loaded as a whole, with
+// one and main memory below the size of the file, and on several ranks, each of which reads and writes a part: they save the same. Files of another order or
 // type than memory are loaded at once, in parts where they lie row by row.
 func TestLazyLoad(t *testing.T) {
 	files := []struct {
@@ -147,36 +148,64 @@ func TestLazyLoad(t *testing.T) {
 			if suffix == ".bin" {
 				content = content[bytes.IndexByte(content, '\n')+1:]
 			}
-			var saved [2]map[string]string
-			for k, lazy := range []bool{false, true} {
+			ways := []struct {
+				name string
+				run  func(dir string) error
+			}{
+				{"at once", func(dir string) error {
+					return saveIn(t, lang.Must(engine.New(engine.Options{Workers: 2})), dir, script)
+				}},
+				{"with a disk", func(dir string) error {
+					rt, _ := withDisk(t, 32<<10) // the elements are 64 KiB and more
+					return saveIn(t, rt, dir, script)
+				}},
+				{"on 2 ranks", func(dir string) error {
+					_, errs := onRanks(t, 2, dir, script)
+					return errors.Join(errs...)
+				}},
+				{"on 5 ranks", func(dir string) error {
+					_, errs := onRanks(t, 5, dir, script)
+					return errors.Join(errs...)
+				}},
+			}
+			var want map[string]string
+			for _, way := range ways {
 				dir := t.TempDir()
 				if err := os.WriteFile(filepath.Join(dir, "in"+suffix), content, 0o666); err != nil {
 					t.Fatal(err)
 				}
-				var rt *engine.Runtime
-				if lazy {
-					rt, _ = withDisk(t, 32<<10) // the elements are 64 KiB and more
-				} else {
-					rt = lang.Must(engine.New(engine.Options{Workers: 2}))
-					t.Cleanup(func() { rt.Close() })
+				if err := way.run(dir); err != nil {
+					t.Fatalf("%s: %v\n%s", way.name, err, script)
 				}
-				inst, err := compile(t, lang.Config{Files: lang.Dir(dir)}, script).Run(t.Context(), rt)
-				if err != nil {
-					t.Fatalf("lazy %v: %v\n%s", lazy, err, script)
+				got := map[string]string{}
+				for _, e := range lang.Must(os.ReadDir(dir)) {
+					got[e.Name()] = string(lang.Must(os.ReadFile(filepath.Join(dir, e.Name()))))
 				}
-				inst.Close()
-				saved[k] = map[string]string{}
+				if want == nil {
+					want = got
+				}
 				for _, name := range []string{"in" + suffix, "out.npy", "other.bin"} {
-					saved[k][name] = string(lang.Must(os.ReadFile(filepath.Join(dir, name))))
+					if text, ok := got[name]; !ok || text != want[name] {
+						t.Errorf("%s is different %s\n%s", name, way.name, script)
+					}
 				}
-			}
-			for name, want := range saved[0] {
-				if saved[1][name] != want {
-					t.Errorf("%s is different with a disk\n%s", name, script)
+				if len(got) != 3 {
+					t.Errorf("%s leaves %d files", way.name, len(got))
 				}
 			}
 		})
 	}
+}
+
+// saveIn runs a script with the files in a folder.
+func saveIn(t *testing.T, rt *engine.Runtime, dir, script string) error {
+	t.Helper()
+	t.Cleanup(func() { rt.Close() })
+	inst, err := compile(t, lang.Config{Files: lang.Dir(dir)}, script).Run(t.Context(), rt)
+	if err != nil {
+		return err
+	}
+	return inst.Close()
 }
 
 // TestLazyLoadReadsParts uses one part of 16 of a file: no more than that is read, and nothing is written to the disk.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync/atomic"
@@ -37,14 +36,7 @@ func (j *Job) RegisterFrom(spec engine.DataSpec, src accel.Source) (*datamgr.Han
 	j.sources = slices.DeleteFunc(j.sources, func(u *unread) bool { return u.users.Load() == 0 })
 	if slices.Contains(spec.Dims, 0) || len(j.sources) >= maxSources {
 		h, err := j.rt.RegisterFilled(spec, func(b *iface.Buffer) error {
-			if b.Len() == 0 {
-				return nil
-			}
-			var whole Box
-			for k := range whole.Hi {
-				whole.Hi[k] = max(1, b.Dim[k])
-			}
-			return readBox(src, &b.Desc, &whole, b)
+			return readBox(src, &b.Desc, make([]int, b.Rank), b)
 		})
 		return h, errors.Join(err, src.Close())
 	}
@@ -110,12 +102,12 @@ func (j *Job) readFile(p *Place) error {
 	return j.readBoxes(u, boxes)
 }
 
-// ReadFiles reads what this rank has not read of data with a source for which which returns true, and waits for it: the file may be replaced
-// then. Ranks may call it or not.
-func (j *Job) ReadFiles(ctx context.Context, which func(h *datamgr.Handle) bool) error {
+// ReadFiles reads what this rank has not read of the data whose source which accepts, and waits for that: the file may be replaced
+// then. It does not matter whether other ranks call it.
+func (j *Job) ReadFiles(ctx context.Context, which func(src accel.Source) bool) error {
 	var all []*datamgr.Handle
 	for _, u := range j.sources {
-		if j.unread[u.h] != u || !which(u.h) {
+		if j.unread[u.h] != u || !which(u.src) {
 			continue
 		}
 		if err := j.readRest(u); err != nil {
@@ -149,11 +141,11 @@ func (j *Job) readBoxes(u *unread, boxes []Box) error {
 		if err != nil {
 			return err
 		}
-		box := boxes[i]
+		lo := boxes[i].Lo[:u.h.Desc().Rank]
 		c := &engine.Codelet{Name: "load", Modes: []iface.AccessMode{iface.W}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
 			defer u.done()
 			whole := u.h.Desc()
-			if err := readBox(u.src, &whole, &box, c.Buffer(0)); err != nil {
+			if err := readBox(u.src, &whole, lo, c.Buffer(0)); err != nil {
 				return err
 			}
 			return u.src.Changed()
@@ -198,67 +190,32 @@ func (j *Job) closeSources() {
 	}
 }
 
-// readBox fills b, which is the elements in box of data as d says, from the bytes of the data.
-func readBox(src io.ReaderAt, d *iface.Desc, box *Box, b *iface.Buffer) error {
+// readBox fills b, the elements of data from lo on, from the bytes of the data.
+func readBox(src io.ReaderAt, d *iface.Desc, lo []int, b *iface.Buffer) error {
 	size := int64(d.Elem.Size())
-	return eachRun(d, box, b.Contiguous(), func(first, n, at int) error {
-		off := 0
-		for axis, rest := int(b.Rank)-1, at; axis >= 0; axis-- {
-			off += rest % b.Dim[axis] * b.Stride[axis]
-			rest /= b.Dim[axis]
-		}
-		line := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, int64(off)*size)), int64(n)*size)
-		_, err := src.ReadAt(line, int64(first)*size)
+	return d.Runs(lo, b.Shape(), b.Contiguous(), func(first, n, at int) error {
+		_, err := src.ReadAt(unsafe.Slice((*byte)(b.At(at)), int64(n)*size), int64(first)*size)
 		return err
 	})
 }
 
-// eachRun calls fn with the elements of a box of data: n elements from number first of the data on, in row-major order, are those from number at
-// of the box on. A run is a line along the last axis or, if joined, as long as it can be.
-func eachRun(d *iface.Desc, box *Box, joined bool, fn func(first, n, at int) error) error {
-	total := box.Elements()
-	if total == 0 {
-		return nil
-	}
-	rank := int(d.Rank)
-	run := 1
-	for k := rank - 1; k >= 0; k-- {
-		run *= box.Hi[k] - box.Lo[k]
-		if !joined || box.Lo[k] > 0 || box.Hi[k] < d.Dim[k] {
-			break
-		}
-	}
-	for at := 0; at < total; at += run {
-		first, stride := 0, 1
-		for k, rest := rank-1, at; k >= 0; k-- {
-			n := box.Hi[k] - box.Lo[k]
-			first += (box.Lo[k] + rest%n) * stride
-			rest, stride = rest/n, stride*d.Dim[k]
-		}
-		if err := fn(first, run, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// EachOwn calls fn for elements of h that this rank is to put elsewhere, such as into a file that all ranks write: every element of h is on one
-// rank in such a call, and no value travels. box is counted from the first element of h, and b is the value of these elements after the tasks submitted so
-// far, for the time of the call. All ranks call EachOwn. Errors, and those of fn, are those of this rank alone, until Agree gives them to all; *engine.UninitError, if elements
-// have no value, is one on all ranks.
-func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOptions, fn func(box Box, b *iface.Buffer) error) error {
+// EachOwn calls fn for elements of h, a whole datum, that this rank is to put elsewhere, such as into a file that all ranks write: every element is on exactly one
+// rank in such a call, and no value travels. lo is the place of the first element of b, which has their value after the tasks submitted so far, for the time of
+// the call. All ranks call EachOwn. Its errors, and those of fn, are those of this rank alone, except *engine.UninitError, if elements
+// have no value, and *UnsupportedError.
+func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOptions, fn func(lo []int, b *iface.Buffer) error) error {
 	if err := j.Err(); err != nil {
 		return err
 	}
-	if h == nil || !h.Alive() || emptyPart(h) {
-		return fmt.Errorf("cluster: the data has no elements, or is no longer registered")
+	if h == nil || !h.Alive() || h.Parent() != nil {
+		return &UnsupportedError{"only data that is registered, and no part of it, has elements that each rank owns"}
 	}
 	p, err := j.place(h)
 	if err != nil {
 		return err
 	}
 	if p.sized {
-		return &UnsupportedError{"data with a capacity has no elements that are known to all ranks"}
+		return &UnsupportedError{"the ranks do not all know which elements data with a capacity has"}
 	}
 	if !p.HasValue() && !lazy(h) {
 		return j.uninitialised(0, p)
@@ -269,19 +226,18 @@ func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOp
 	if err := j.initialise(p, int(p.owner)); err != nil {
 		return j.fail(err)
 	}
-	var mine []Box
+	var own []Box
 	p.each(func(q *piece) {
-		writer := int(p.owner)
-		if !q.has(writer) {
-			writer = q.holders[0]
+		rank := int(p.owner)
+		if !q.has(rank) {
+			rank = q.holders[0]
 		}
-		if writer == j.rank {
-			inside, _ := q.box.cut(&p.box)
-			mine = append(mine, inside)
+		if rank == j.rank {
+			own = append(own, q.box)
 		}
 	})
-	for _, box := range mine {
-		if err := j.withPart(ctx, h, box, o, fn); err != nil {
+	for i := range own {
+		if err := j.withPart(ctx, h, own[i], o, fn); err != nil {
 			return err
 		}
 	}
@@ -289,14 +245,14 @@ func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOp
 }
 
 // withPart calls fn with the value of some elements of h, which this rank has, or reads from a file.
-func (j *Job) withPart(ctx context.Context, h *datamgr.Handle, box Box, o engine.AcquireOptions, fn func(box Box, b *iface.Buffer) error) error {
+func (j *Job) withPart(ctx context.Context, h *datamgr.Handle, box Box, o engine.AcquireOptions, fn func(lo []int, b *iface.Buffer) error) error {
 	part, err := j.partFor(h, box)
 	if err != nil {
 		return j.fail(err)
 	}
-	own := j.data[h.Root()].data.Place(box, j.rank)
-	own.Handle = h
-	if err := j.readFile(own); err != nil {
+	p := j.data[h].data.Place(box, j.rank)
+	p.Handle = h
+	if err := j.readFile(p); err != nil {
 		return j.fail(err)
 	}
 	within, end := j.waits(ctx)
@@ -305,9 +261,5 @@ func (j *Job) withPart(ctx context.Context, h *datamgr.Handle, box Box, o engine
 	if err != nil {
 		return err
 	}
-	lo, _ := h.Place()
-	for k := range box.Lo {
-		box.Lo[k], box.Hi[k] = box.Lo[k]-lo[k], box.Hi[k]-lo[k]
-	}
-	return errors.Join(fn(box, a.Buffer()), a.Release())
+	return errors.Join(fn(box.Lo[:h.Desc().Rank], a.Buffer()), a.Release())
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -213,10 +214,10 @@ var fileUses = []struct {
 		return errors.Join(j.Submit(t), j.Submit(t))
 	}},
 	{"all of it", 2 * 8 * 144, func(j *Job, a *datamgr.Handle) error {
-		return j.ReadFiles(context.Background(), func(h *datamgr.Handle) bool { return h == a })
+		return j.ReadFiles(context.Background(), func(src accel.Source) bool { return src != nil })
 	}},
 	{"another file", 0, func(j *Job, a *datamgr.Handle) error {
-		return j.ReadFiles(context.Background(), func(h *datamgr.Handle) bool { return h != a })
+		return j.ReadFiles(context.Background(), func(src accel.Source) bool { return src == nil })
 	}},
 	{"each its own", 8 * 144, func(j *Job, a *datamgr.Handle) error {
 		v, err := j.rt.Partition(a, filter.Rows(4, 0))
@@ -229,7 +230,10 @@ var fileUses = []struct {
 			}
 		}
 		var seen []int
-		err = j.EachOwn(context.Background(), a, engine.AcquireOptions{}, func(box Box, b *iface.Buffer) (err error) {
+		err = j.EachOwn(context.Background(), a, engine.AcquireOptions{}, func(lo []int, b *iface.Buffer) (err error) {
+			if lo[0]*12+lo[1] != b.Base {
+				return fmt.Errorf("elements from %v on have the number %d", lo, b.Base)
+			}
 			each(b, func(at int, x *int64) {
 				seen = append(seen, at)
 				if want := int64(at * at); *x != want && *x != want+1 {
@@ -379,59 +383,5 @@ func TestManyFiles(t *testing.T) {
 		if err != nil {
 			t.Errorf("rank %d: %v", r, err)
 		}
-	}
-}
-
-// TestEachRun: runs have each element of a box once, at its place in the data.
-func TestEachRun(t *testing.T) {
-	d := iface.Desc{Kind: iface.Block, Elem: iface.I64, Rank: 3, Dim: [iface.MaxRank]int{3, 4, 5}}
-	boxes := 0
-	var box Box
-	for k := range box.Lo {
-		box.Hi[k] = 1
-	}
-	for lo := range 60 {
-		for hi := lo; hi < 60; hi++ {
-			from, to := [3]int{lo / 20, lo / 5 % 4, lo % 5}, [3]int{hi / 20, hi / 5 % 4, hi % 5}
-			ok := true
-			for k := range from {
-				ok = ok && from[k] <= to[k]
-				box.Lo[k], box.Hi[k] = from[k], to[k]+1
-			}
-			if !ok {
-				continue
-			}
-			boxes++
-			for _, joined := range []bool{false, true} {
-				next, runs := 0, 0
-				err := eachRun(&d, &box, joined, func(first, n, at int) error {
-					if at != next {
-						return fmt.Errorf("a run begins at %d, want %d", at, next)
-					}
-					next, runs = at+n, runs+1
-					for i := range n {
-						rest, want, stride := at+i, 0, 1
-						for k := 2; k >= 0; k-- {
-							m := to[k] - from[k] + 1
-							want += (from[k] + rest%m) * stride
-							rest, stride = rest/m, stride*d.Dim[k]
-						}
-						if first+i != want {
-							return fmt.Errorf("element %d is number %d of the data, want %d", at+i, first+i, want)
-						}
-					}
-					return nil
-				})
-				if err != nil || next != box.Elements() {
-					t.Fatalf("%v to %v, joined %v: %v, and %d of %d elements", from, to, joined, err, next, box.Elements())
-				}
-				if whole := box.Elements() == 60; joined && whole && runs != 1 {
-					t.Errorf("all elements are %d runs", runs)
-				}
-			}
-		}
-	}
-	if boxes == 0 {
-		t.Error("no box was looked at")
 	}
 }

@@ -194,12 +194,7 @@ func copyRows(b *iface.Buffer, bytes []byte, back bool) {
 		row = b.Dim[rank-1]
 	}
 	for i := 0; i < b.Len(); i += row {
-		off := 0
-		for axis, rest := rank-1, i; axis >= 0; axis-- {
-			off += rest % b.Dim[axis] * b.Stride[axis]
-			rest /= b.Dim[axis]
-		}
-		mem := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*size)), uintptr(row)*size)
+		mem := unsafe.Slice((*byte)(b.At(i)), uintptr(row)*size)
 		if packed := bytes[uintptr(i)*size:][:len(mem)]; back {
 			copy(mem, packed)
 		} else {

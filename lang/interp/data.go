@@ -577,6 +577,9 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 	if fill == nil {
 		return m.rt.Register(s)
 	}
+	if src := m.sourceOnRanks(&s); src != nil {
+		return m.ranks.RegisterFrom(s, src)
+	}
 	return m.rt.RegisterFilled(s, fill)
 }
 
@@ -660,7 +663,7 @@ func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, 
 		rows, cols = b.Lines(), b.Dim[b.Rank-1]
 	}
 	for r := 0; r < rows; r++ {
-		row := elemAt(b, r*cols)
+		row := b.At(r * cols)
 		set(row)
 		line := unsafe.Slice((*byte)(row), uintptr(cols)*size)
 		for n := int(size); n < len(line); n *= 2 {
@@ -815,7 +818,7 @@ func eachElem(b *iface.Buffer, fn func(k int, p unsafe.Pointer)) {
 	}
 	cols := n / b.Lines()
 	for k := 0; k < n; {
-		row := elemAt(b, k)
+		row := b.At(k)
 		for j := 0; j < cols; j++ {
 			fn(k, unsafe.Add(row, uintptr(j)*size))
 			k++

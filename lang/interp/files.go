@@ -189,7 +189,7 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 	spec.InParts = in.InRows()
 	spec.Source = func() accel.Source {
 		if src := in.Source(); src != nil {
-			return &lazyFile{src, spec.Name, at}
+			return &lazyFile{src, spec.Name, s, at}
 		}
 		return nil
 	}
@@ -209,6 +209,7 @@ func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface
 type lazyFile struct {
 	*format.Source
 	data string // the name of the data
+	name string // of the file, with its part
 	at   position
 }
 
@@ -262,7 +263,7 @@ func sizesFit(name string, want *format.Want, dims []int) error {
 	return &format.Error{File: name, Want: want.String(), Got: "sizes " + text}
 }
 
-// save writes the data of a handle or array: on several ranks, rank 0 does, and all wait for that.
+// save writes the data of a handle or array.
 func (m *Machine) save(v any, name string, at, nameAt position) {
 	if m.replays() {
 		return
@@ -275,18 +276,7 @@ func (m *Machine) save(v any, name string, at, nameAt position) {
 		m.saveHere(v, name, at, nameAt)
 		return
 	}
-	failed := m.catch(func() { m.saveHere(v, name, at, nameAt) })
-	text := ""
-	if failed != nil {
-		text = failed.err.Error()
-	}
-	text = m.ofRankZero(text, nameAt)
-	if failed != nil {
-		panic(failed)
-	}
-	if text != "" {
-		m.badFile(fmt.Errorf("on rank 0: %s", text), nameAt, "cannot save", name)
-	}
+	m.saveOnRanks(v, name, at, nameAt)
 }
 
 // saveHere is save for this rank.
@@ -338,28 +328,6 @@ func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
 }
-
-// target is where save writes: only rank 0 does.
-func (m *Machine) target() FileSystem {
-	if m.ranks != nil && m.ranks.Rank() > 0 {
-		return nowhere{}
-	}
-	return m.cfg.Files
-}
-
-// nowhere is a file system that drops what is written.
-type nowhere struct{}
-
-func (nowhere) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
-
-type dropped struct{}
-
-func (dropped) Write(b []byte) (int, error) { return len(b), nil }
-func (dropped) Close() error                { return nil }
 
 // largerThanMemory reports whether main memory has no room for all of h.
 func (m *Machine) largerThanMemory(h *Handle) bool {
@@ -499,7 +467,7 @@ func (m *Machine) sparseText(h *Handle, at position) string {
 		if known != nil && !known(at) {
 			return unwrittenElement
 		}
-		return m.elemText(val.Elem, readElem(val.Elem, elemAt(val, v)))
+		return m.elemText(val.Elem, readElem(val.Elem, val.At(v)))
 	}
 	text := func(entry int) string { // "1.5", or "[1.0 0.0; 0.0 2.0]" of a block
 		if !f.Blocks {
@@ -804,7 +772,7 @@ func (m *Machine) structsText(h *Handle, at position) string {
 			if known != nil && !known(index{i}) {
 				return unwrittenElement
 			}
-			return m.elemText(b.Elem, readElem(b.Elem, elemAt(b, i)))
+			return m.elemText(b.Elem, readElem(b.Elem, b.At(i)))
 		}
 	}
 	if m.plan != nil {

@@ -487,7 +487,7 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 				s.WriteString(unwrittenElement)
 				continue
 			}
-			s.WriteString(m.elemText(b.Elem, readElem(b.Elem, elemAt(b, k))))
+			s.WriteString(m.elemText(b.Elem, readElem(b.Elem, b.At(k))))
 		}
 		out = s.String()
 	})

@@ -211,7 +211,7 @@ func (a *Array) look(m *Machine) {
 		s *= c.Dim[k]
 	}
 	for k := range n {
-		copy(unsafe.Slice((*byte)(elemAt(&c, k)), size), unsafe.Slice((*byte)(elemAt(&b, k)), size))
+		copy(unsafe.Slice((*byte)(c.At(k)), size), unsafe.Slice((*byte)(b.At(k)), size))
 	}
 	a.buf, a.size, a.cell = c, size, nil
 }

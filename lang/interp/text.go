@@ -531,16 +531,3 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 	}
 	out.WriteString("   min " + least + "  max " + largest + "  mean " + m.float(sum/float64(n), bits))
 }
-
-// elemAt returns the address of element k of b, counted row by row.
-func elemAt(b *iface.Buffer, k int) unsafe.Pointer {
-	off := k
-	if b.Rank > 1 {
-		off = 0
-		for a := int(b.Rank) - 1; a >= 0 && b.Dim[a] > 0; a-- {
-			off += k % b.Dim[a] * b.Stride[a]
-			k /= b.Dim[a]
-		}
-	}
-	return unsafe.Add(b.Ptr, off*int(b.Elem.Size()))
-}

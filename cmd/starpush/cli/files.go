@@ -92,6 +92,15 @@ func (osFiles) CreateContext(ctx context.Context, name string) (io.WriteCloser, 
 	return f, nil
 }
 
+// OpenTemporary opens a file that another process has from Create, and has not closed.
+func (osFiles) OpenTemporary(name string) (format.SharedFile, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
 // named makes an error speak of the file that was asked for.
 func named(op, name string, err error) error {
 	var pe *fs.PathError

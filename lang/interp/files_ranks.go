@@ -1,0 +1,209 @@
+package interp
+
+// load and save on several ranks.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/format"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// sourceOnRanks returns the file of data that each rank reads as far as it needs, or nil. Runs with a disk read files so anyway.
+func (m *Machine) sourceOnRanks(s *engine.DataSpec) accel.Source {
+	if m.ranks == nil || m.plan != nil || m.ranks.Size() == 1 || s.Source == nil || s.Capacity != nil || s.ReadOnly {
+		return nil
+	}
+	if _, bounded := m.rt.DiskNode(); bounded {
+		return nil
+	}
+	return s.Source()
+}
+
+// saveOnRanks is save on all ranks, which end it together.
+func (m *Machine) saveOnRanks(v any, name string, at, nameAt position) {
+	if m.plan == nil {
+		file, _ := format.Split(format.Clean(name))
+		err := m.ranks.ReadFiles(m.ctx, func(src accel.Source) bool {
+			l, ok := src.(*lazyFile)
+			from := ""
+			if ok {
+				from, _ = format.Split(l.name)
+			}
+			return from == file
+		})
+		if err != nil {
+			m.raiseEngine(err, at, nil)
+		}
+		if h, ok := v.(*Handle); ok && m.saveTogether(h, name, at, nameAt) {
+			return
+		}
+	}
+	failed := m.catch(func() { m.saveHere(v, name, at, nameAt) })
+	said := m.ofRankZero(diagnosticText(failed), nameAt)
+	if failed != nil {
+		panic(failed)
+	}
+	var d diag.Diagnostic
+	switch {
+	case said == "":
+	case json.Unmarshal([]byte(said), &d) == nil:
+		d.Attach(m.sourceOf)
+		m.raise(&d)
+	default:
+		m.badSave(nil, 0, said, name, nameAt)
+	}
+}
+
+// diagnosticText returns the diagnostic of an error as JSON, the text of another error, or "" for none.
+func diagnosticText(failed *raised) string {
+	if failed == nil {
+		return ""
+	}
+	var d *diag.Diagnostic
+	if errors.As(failed.err, &d) {
+		if b, err := json.Marshal(d); err == nil {
+			return string(b)
+		}
+	}
+	return failed.err.Error()
+}
+
+// saveTogether writes h to a file to which each rank writes the elements that it owns, so that no value travels. It returns false, and has changed
+// nothing, if the data, the format or the file system does not allow that, or an element is lost: rank 0 writes all then, or finds out why not.
+func (m *Machine) saveTogether(h *Handle, name string, at, nameAt position) bool {
+	m.alive(h, at)
+	d := h.h.Desc()
+	if m.ranks.Size() == 1 || h.isSparse() || h.h.Parent() != nil || h.h.Resizable() || d.Len() == 0 || d.Kind.Rank() == 0 || !format.InRows(name) || m.cfg.Files == nil || m.largerThanMemory(h) {
+		return false
+	}
+	name = m.fileName(name, nameAt, "save")
+	if why, _ := format.Refusal(name, d.Kind, d.Elem, true); why != "" {
+		return false
+	}
+	m.record.uses(h)
+	file := m.openTogether(name, d, nameAt)
+	if file == nil {
+		return false
+	}
+	done := false
+	defer func() {
+		if !done {
+			_ = protect(func() error { file.Abort(); return nil })
+		}
+	}()
+	var bad error // about the file
+	err := m.ranks.EachOwn(m.ctx, h.h, engine.AcquireOptions{Site: m.siteFor(at)}, func(lo []int, b *iface.Buffer) error {
+		bad = protect(func() error { return file.Write(lo, b) })
+		return bad
+	})
+	if m.ranks.Rank() > 0 && err == nil {
+		bad = protect(file.Close)
+	}
+	text := ""
+	switch {
+	case bad != nil:
+		text = bad.Error()
+	case err != nil:
+		text = lostElement
+	}
+	lost := false
+	for r, text := range m.textsOfRanks(text, nameAt) {
+		if lost = lost || text == lostElement; text != "" && text != lostElement {
+			m.badSave(bad, r, text, name, nameAt)
+		}
+	}
+	if lost {
+		return false
+	}
+	done, text = true, ""
+	if m.ranks.Rank() == 0 { // the others have closed it
+		if bad = protect(file.Close); bad != nil {
+			text = bad.Error()
+		}
+	}
+	if text = m.ofRankZero(text, nameAt); text != "" {
+		m.badSave(bad, 0, text, name, nameAt)
+	}
+	return true
+}
+
+// badSave raises what was wrong with a file on a rank. mine is the error on this rank.
+func (m *Machine) badSave(mine error, rank int, text, name string, at position) {
+	if rank != m.ranks.Rank() {
+		mine = fmt.Errorf("on rank %d: %s", rank, text)
+	}
+	m.badFile(mine, at, "cannot save", name)
+}
+
+// lostElement is what a rank says that cannot write an element because it has no value: it is no text of an error.
+const lostElement = "\x00"
+
+// openTogether creates a file on rank 0 and opens it on the others. It returns nil on all ranks if one of them cannot.
+func (m *Machine) openTogether(name string, d iface.Desc, nameAt position) (file *format.Shared) {
+	temporary := ""
+	if m.ranks.Rank() == 0 {
+		_ = protect(func() (err error) { // saveHere finds out why it fails
+			file, temporary, err = format.CreateShared(m.cfg.Files, name, d)
+			return err
+		})
+	}
+	if temporary = m.ofRankZero(temporary, nameAt); temporary == "" {
+		return nil
+	}
+	if m.ranks.Rank() > 0 {
+		_ = protect(func() (err error) {
+			file, err = format.OpenShared(m.cfg.Files, temporary, name, d)
+			return err
+		})
+	}
+	if m.anywhere(file == nil, nameAt) {
+		if file != nil {
+			file.Abort()
+		}
+		return nil
+	}
+	return file
+}
+
+// textsOfRanks returns the texts that all ranks pass, in the order of the ranks.
+func (m *Machine) textsOfRanks(text string, at position) (all []string) {
+	packed, err := m.ranks.Gather(m.ctx, []byte(text))
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	for _, b := range packed {
+		all = append(all, strings.ToValidUTF8(string(b), "?"))
+	}
+	return all
+}
+
+// target is where save writes: only rank 0 does.
+func (m *Machine) target() FileSystem {
+	if m.ranks != nil && m.ranks.Rank() > 0 {
+		return nowhere{}
+	}
+	return m.cfg.Files
+}
+
+// nowhere is a file system that drops what is written.
+type nowhere struct{}
+
+func (nowhere) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
+
+type dropped struct{}
+
+func (dropped) Write(b []byte) (int, error) { return len(b), nil }
+func (dropped) Close() error                { return nil }
