@@ -159,9 +159,11 @@ func (p *program) applies(ops []modelOp) bool {
 func (p *program) applyAcquire(s *step, d *modelDatum, h *modelHandle) {
 	d.closeGroup(s.handle, s.mode)
 	d.lazyInit(h, s.mode)
-	d.endOverwrites(h)
 	s.free = d.adds && !p.waited
 	s.want, s.out = nil, d.check(h, s.mode)
+	if s.out != uninit { // a refused access has no place in the order
+		d.endOverwrites(h)
+	}
 	s.either = s.out == runs && s.mode.Reads() && d.isUnsure(h)
 	if s.out != runs {
 		return
@@ -185,9 +187,6 @@ func (p *program) applyCall(s *step, d *modelDatum, h *modelHandle) {
 	s.lower = slices.DeleteFunc(s.lower, func(l lowering) bool { return !p.alive(s.datum, l.handle) })
 	s.free, s.want, s.out = d.adds, nil, runs
 	d.closeGroup(s.handle, s.mode)
-	if !s.acquire.Unordered {
-		d.endOverwrites(h)
-	}
 	if !s.acquire.OrderOnly {
 		d.lazyInit(h, s.mode)
 	}
@@ -198,6 +197,9 @@ func (p *program) applyCall(s *step, d *modelDatum, h *modelHandle) {
 	}
 	if uses {
 		s.out = d.check(h, reads)
+	}
+	if !s.acquire.Unordered && (s.out != uninit || s.acquire.OrderOnly) {
+		d.endOverwrites(h)
 	}
 	if !uses || s.out != runs {
 		return

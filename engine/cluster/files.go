@@ -202,7 +202,7 @@ func readBox(src io.ReaderAt, d *iface.Desc, lo []int, b *iface.Buffer) error {
 // EachOwn calls fn for elements of h, a whole datum, that this rank is to put elsewhere, such as into a file that all ranks write: every element is on exactly one
 // rank in such a call, and no value travels. lo is the place of the first element of b, which has their value after the tasks submitted so far, for the time of
 // the call. All ranks call EachOwn. Its errors, and those of fn, are those of this rank alone, except *engine.UninitError, if elements
-// have no value, and *UnsupportedError.
+// have no value, and *UnsupportedError. In a plan fn is not called.
 func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOptions, fn func(lo []int, b *iface.Buffer) error) error {
 	if err := j.Err(); err != nil {
 		return err
@@ -225,6 +225,13 @@ func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOp
 	}
 	if err := j.initialise(p, int(p.owner)); err != nil {
 		return j.fail(err)
+	}
+	if j.plans {
+		a, err := j.job.AcquireWith(ctx, h, iface.R, o)
+		if err == nil {
+			err = a.Release()
+		}
+		return err
 	}
 	var own []Box
 	p.each(func(q *piece) {
