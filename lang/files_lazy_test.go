@@ -122,7 +122,7 @@ func lazyScript(r *rand.Rand, kind string, suffix string, dims []int) string {
 var kinds = []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Tensor}
 
 // TestLazyLoad runs random scripts without a disk, where files are loaded as a whole, with
-// one and main memory below the size of the file, and on several ranks, each of which reads and writes a part: they save the same. Files of another order or
+// one and main memory below the size of the file, and on several ranks, where each reads and writes a part: they save the same. Files of another order or
 // type than memory are loaded at once, in parts where they lie row by row.
 func TestLazyLoad(t *testing.T) {
 	files := []struct {

@@ -33,17 +33,23 @@ type opensTemporary interface {
 	OpenTemporary(name string) (SharedFile, error)
 }
 
-// CreateShared begins to save data like d as a file that others fill, too, with OpenShared of the name that is returned; InRows must be true of name. The file appears
-// with Close, which comes after that of all others, and as with Save. A nil file and no error mean that it cannot be shared, for which fsys
-// needs methods Stat and OpenTemporary(string) (SharedFile, error), and its new files WriteAt and Temporary() string.
-func CreateShared(fsys Creator, name string, d iface.Desc) (s *Shared, temporaryName string, err error) {
+// CanShare reports whether processes can fill a file together: if InRows is true of its name, fsys has methods Stat and OpenTemporary(string) (SharedFile, error), and
+// name is a regular file or none. New files of fsys must have WriteAt and Temporary() string, too.
+func CanShare(fsys Creator, name string) bool {
 	_, opens := fsys.(opensTemporary)
 	files, ok := fsys.(fs.StatFS)
 	if !opens || !ok || !InRows(name) {
-		return nil, "", nil
+		return false
 	}
-	if old, err := files.Stat(name); err == nil && !old.Mode().IsRegular() {
-		return nil, "", nil // a pipe would wait for its reader
+	old, err := files.Stat(name)
+	return err != nil || old.Mode().IsRegular() // a pipe would wait for its reader
+}
+
+// CreateShared begins to save data like d as a file that others fill, too, with OpenShared of the name that is returned. The file appears
+// with Close, which comes after that of all others, and as with Save. A nil file and no error mean that it cannot be shared.
+func CreateShared(fsys Creator, name string, d iface.Desc) (s *Shared, temporaryName string, err error) {
+	if !CanShare(fsys, name) {
+		return nil, "", nil
 	}
 	f, err := fsys.Create(name)
 	if err != nil {

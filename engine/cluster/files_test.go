@@ -52,7 +52,7 @@ func (s *squares) Close() error {
 	return nil
 }
 
-// onRanks runs fn on so many ranks of this process, each with a job, and returns their errors.
+// onRanks runs fn on size ranks of this process, each with a job, and returns their errors.
 func onRanks(t *testing.T, size int, fn func(j *Job) error) []error {
 	t.Helper()
 	failed := make([]error, size)

@@ -573,16 +573,6 @@ func (m *Machine) notRegistered(name string, err error, at position) {
 	m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
 }
 
-func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error) (*datamgr.Handle, error) {
-	if fill == nil {
-		return m.rt.Register(s)
-	}
-	if src := m.sourceOnRanks(&s); src != nil {
-		return m.ranks.RegisterFrom(s, src)
-	}
-	return m.rt.RegisterFilled(s, fill)
-}
-
 // own gives a datum to the innermost open block.
 func (m *Machine) own(h *Handle) {
 	if m.checkpoints != nil || m.plan != nil && m.ranks != nil {

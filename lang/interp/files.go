@@ -263,22 +263,6 @@ func sizesFit(name string, want *format.Want, dims []int) error {
 	return &format.Error{File: name, Want: want.String(), Got: "sizes " + text}
 }
 
-// save writes the data of a handle or array.
-func (m *Machine) save(v any, name string, at, nameAt position) {
-	if m.replays() {
-		return
-	}
-	if m.checkpoints != nil { // what is saved is not read by the script
-		m.checkpoints.unlogged++
-		defer func() { m.checkpoints.unlogged-- }()
-	}
-	if m.ranks == nil {
-		m.saveHere(v, name, at, nameAt)
-		return
-	}
-	m.saveOnRanks(v, name, at, nameAt)
-}
-
 // saveHere is save for this rank.
 func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 	name = m.fileName(name, nameAt, "save")
@@ -328,6 +312,28 @@ func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
 }
+
+// target is where save writes: only rank 0 does.
+func (m *Machine) target() FileSystem {
+	if m.ranks != nil && m.ranks.Rank() > 0 {
+		return nowhere{}
+	}
+	return m.cfg.Files
+}
+
+// nowhere is a file system that drops what is written.
+type nowhere struct{}
+
+func (nowhere) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
+
+type dropped struct{}
+
+func (dropped) Write(b []byte) (int, error) { return len(b), nil }
+func (dropped) Close() error                { return nil }
 
 // largerThanMemory reports whether main memory has no room for all of h.
 func (m *Machine) largerThanMemory(h *Handle) bool {

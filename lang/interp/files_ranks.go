@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/starpush/starpush/accel"
@@ -17,35 +15,29 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// sourceOnRanks returns the file of data that each rank reads as far as it needs, or nil. Runs with a disk read files so anyway.
-func (m *Machine) sourceOnRanks(s *engine.DataSpec) accel.Source {
-	if m.ranks == nil || m.plan != nil || m.ranks.Size() == 1 || s.Source == nil || s.Capacity != nil || s.ReadOnly {
-		return nil
+// save writes the data of a handle or array.
+func (m *Machine) save(v any, name string, at, nameAt position) {
+	if m.replays() {
+		return
 	}
-	if _, bounded := m.rt.DiskNode(); bounded {
-		return nil
+	if m.checkpoints != nil { // what is saved is not read by the script
+		m.checkpoints.unlogged++
+		defer func() { m.checkpoints.unlogged-- }()
 	}
-	return s.Source()
+	if m.ranks == nil {
+		m.saveHere(v, name, at, nameAt)
+		return
+	}
+	m.saveOnRanks(v, name, at, nameAt)
 }
 
 // saveOnRanks is save on all ranks, which end it together.
 func (m *Machine) saveOnRanks(v any, name string, at, nameAt position) {
 	if m.plan == nil {
-		file, _ := format.Split(format.Clean(name))
-		err := m.ranks.ReadFiles(m.ctx, func(src accel.Source) bool {
-			l, ok := src.(*lazyFile)
-			from := ""
-			if ok {
-				from, _ = format.Split(l.name)
-			}
-			return from == file
-		})
-		if err != nil {
-			m.raiseEngine(err, at, nil)
-		}
-		if h, ok := v.(*Handle); ok && m.saveTogether(h, name, at, nameAt) {
-			return
-		}
+		m.readReplaced(name, at)
+	}
+	if h, ok := v.(*Handle); ok && m.saveTogether(h, name, at, nameAt) {
+		return
 	}
 	failed := m.catch(func() { m.saveHere(v, name, at, nameAt) })
 	said := m.ofRankZero(diagnosticText(failed), nameAt)
@@ -77,19 +69,49 @@ func diagnosticText(failed *raised) string {
 	return failed.err.Error()
 }
 
+// readReplaced reads the rest of data that was loaded from a file that this rank, or another one, is about to replace: not all file systems keep the old file for
+// those that have it open.
+func (m *Machine) readReplaced(name string, at position) {
+	file, _ := format.Split(format.Clean(name))
+	err := m.ranks.ReadFiles(m.ctx, func(src accel.Source) bool {
+		l, ok := src.(*lazyFile)
+		if !ok {
+			return false
+		}
+		from, _ := format.Split(l.name)
+		return from == file
+	})
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+}
+
+// savesTogether reports whether each rank can write its elements of h to a file, as far as is known before.
+func (m *Machine) savesTogether(h *Handle, name string) bool {
+	d := h.h.Desc()
+	if m.ranks.Size() == 1 || !format.InRows(name) || h.isSparse() || h.h.Parent() != nil || h.h.Resizable() || d.Len() == 0 || d.Kind.Rank() == 0 || m.cfg.Files == nil {
+		return false
+	}
+	why, _ := format.Refusal(name, d.Kind, d.Elem, true)
+	return why == "" && !m.largerThanMemory(h) && (m.plan == nil || format.CanShare(m.cfg.Files, name))
+}
+
 // saveTogether writes h to a file to which each rank writes the elements that it owns, so that no value travels. It returns false, and has changed
 // nothing, if the data, the format or the file system does not allow that, or an element is lost: rank 0 writes all then, or finds out why not.
 func (m *Machine) saveTogether(h *Handle, name string, at, nameAt position) bool {
 	m.alive(h, at)
+	if name = format.Clean(name); !m.savesTogether(h, name) {
+		return false
+	}
 	d := h.h.Desc()
-	if m.ranks.Size() == 1 || h.isSparse() || h.h.Parent() != nil || h.h.Resizable() || d.Len() == 0 || d.Kind.Rank() == 0 || !format.InRows(name) || m.cfg.Files == nil || m.largerThanMemory(h) {
-		return false
-	}
-	name = m.fileName(name, nameAt, "save")
-	if why, _ := format.Refusal(name, d.Kind, d.Elem, true); why != "" {
-		return false
-	}
 	m.record.uses(h)
+	if m.plan != nil {
+		if m.ranks.EachOwn(m.ctx, h.h, engine.AcquireOptions{Site: m.siteFor(at)}, nil) != nil {
+			return false
+		}
+		m.plan.saved[savedKey(name)] = savedFile{name, d}
+		return true
+	}
 	file := m.openTogether(name, d, nameAt)
 	if file == nil {
 		return false
@@ -185,25 +207,3 @@ func (m *Machine) textsOfRanks(text string, at position) (all []string) {
 	}
 	return all
 }
-
-// target is where save writes: only rank 0 does.
-func (m *Machine) target() FileSystem {
-	if m.ranks != nil && m.ranks.Rank() > 0 {
-		return nowhere{}
-	}
-	return m.cfg.Files
-}
-
-// nowhere is a file system that drops what is written.
-type nowhere struct{}
-
-func (nowhere) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
-
-type dropped struct{}
-
-func (dropped) Write(b []byte) (int, error) { return len(b), nil }
-func (dropped) Close() error                { return nil }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -618,4 +619,26 @@ func (m *Machine) savedProgram() (p savedProgram) {
 		p.Data = append(p.Data, savedParam{b.Name, fmt.Sprintf("%v %v %v %q", b.Data.Kind, b.Data.Elem, b.Data.Dims, b.Data.File)})
 	}
 	return p
+}
+
+// registerData declares data, with a value if fill is not nil, on this rank.
+func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error) (*datamgr.Handle, error) {
+	if fill == nil {
+		return m.rt.Register(s)
+	}
+	if src := m.sourceOnRanks(&s); src != nil {
+		return m.ranks.RegisterFrom(s, src)
+	}
+	return m.rt.RegisterFilled(s, fill)
+}
+
+// sourceOnRanks returns the file of data that each rank reads as far as it needs, or nil. Runs with a disk read files so anyway.
+func (m *Machine) sourceOnRanks(s *engine.DataSpec) accel.Source {
+	if m.ranks == nil || m.plan != nil || m.ranks.Size() == 1 || s.Source == nil || s.Capacity != nil || s.ReadOnly {
+		return nil
+	}
+	if _, bounded := m.rt.DiskNode(); bounded {
+		return nil
+	}
+	return s.Source()
 }
