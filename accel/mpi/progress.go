@@ -376,6 +376,9 @@ const (
 	firstNap = 20 * time.Microsecond
 	longNap  = time.Millisecond
 	idleNap  = 10 * time.Millisecond
+	// yieldEvery is after how many polls other threads of the machine go first: the call takes longer than a poll. With 1 a message of 8 bytes between two cores
+	// took 6.5 to 8 µs and with 8 4.5 to 5.9; with 32 3.7 to 3.9, but 75 instead of 59 if both ranks had one core.
+	yieldEvery = 8
 )
 
 // drive polls until told to stop, or until the world has failed.
@@ -384,6 +387,7 @@ func (w *World) drive() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	last, nap, seen := time.Now(), firstNap, w.commandCount.Load()
+	polls := 0
 	for {
 		select {
 		case <-w.stop:
@@ -412,7 +416,9 @@ func (w *World) drive() {
 		}
 		if time.Since(last) < w.spin {
 			runtime.Gosched() // a rank that is bound to a core has one processor for all goroutines
-			yield()
+			if polls++; polls%yieldEvery == 0 {
+				yield()
+			}
 			continue
 		}
 		most := longNap

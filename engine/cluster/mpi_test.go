@@ -65,11 +65,13 @@ func rank(programs int, first uint64) int {
 	return 0
 }
 
-// launchers start ranks on this machine.
-var launchers = []struct {
+// launcher is a program that starts ranks on this machine.
+type launcher struct {
 	name string
 	args []string
-}{
+}
+
+var launchers = []launcher{
 	{"mpirun.openmpi", []string{"--allow-run-as-root", "--oversubscribe"}},
 	{"mpirun.mpich", nil},
 }
