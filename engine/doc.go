@@ -202,7 +202,8 @@ package engine
 //	admission.go the checks of a submission
 //	register.go  its record and its place in the order
 //	access.go    data that the program holds
-//	data.go      registration, typed handles
+//	data.go      registration
+//	typed.go     handles with a Go type
 //	gofunc.go    Go functions as kernels
 //	gocall.go    the calls of those
 //	arrays.go    several arrays as one
