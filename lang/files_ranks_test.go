@@ -206,8 +206,8 @@ func TestFilesOfRanks(t *testing.T) {
 					t.Errorf("rank %d wrote %d bytes, want %d", r, f.mu.written, test.written)
 				}
 			}
-			if together := test.alone < 0; together == (sent > 0) {
-				t.Errorf("%d bytes travelled", sent)
+			if want := int64(3 * elements / 4); sent != want && test.alone >= 0 || sent != 0 && test.alone < 0 {
+				t.Errorf("%d bytes travelled, want %d if rank 0 writes all", sent, want)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "b.npy"))
 			if err != nil || !bytes.Equal(got[len(got)-elements:], want[len(want)-elements:]) {
@@ -231,6 +231,8 @@ func TestBadFilesOfRanks(t *testing.T) {
 		{"no space on rank 0", filesScript, 0, []string{"cannot save", "no space left"}},
 		{"a part lost", strings.Replace(filesScript, "save(", "codelet bad(a: RW matrix[i32]) { a[0, 0] = 1 // (a[0, 0] - a[0, 0]) }\ninsert bad(RW P[5])\nsave(", 1), -1,
 			[]string{"on rank 2: task `bad` failed"}},
+		{"a part lost of a text", strings.Replace(filesScript, "save(A, \"b.npy\")", "codelet bad(a: RW matrix[i32]) { a[0, 0] = 1 // (a[0, 0] - a[0, 0]) }\ninsert bad(RW P[5])\nsave(A, \"b.csv\")", 1), -1,
+			[]string{"on rank 2: task `bad` failed"}},
 		{"no value", strings.Replace(filesScript, "save(", "register c = variable[i32](fill = 1)\nif value(c) == 1 { invalidate A }\nsave(", 1), -1, []string{"E0402"}},
 		{"no folder", strings.Replace(filesScript, "b.npy", "no/b.npy", 1), -1, []string{"E0902", "cannot save `no/b.npy`", "no such file"}},
 	} {
@@ -252,6 +254,9 @@ func TestBadFilesOfRanks(t *testing.T) {
 					if !strings.Contains(whole(err), want) {
 						t.Errorf("rank %d: %s, want %s", r, whole(err), want)
 					}
+				}
+				if a, b := whole(err), whole(errs[0]); a != b && test.full < 0 {
+					t.Errorf("rank %d: %s\nand rank 0\n%s", r, a, b)
 				}
 			}
 			if left := lang.Must(os.ReadDir(dir)); len(left) != 1 {
@@ -302,6 +307,74 @@ func TestChangedFileOfRanks(t *testing.T) {
 			if !strings.Contains(whole(err), want) {
 				t.Errorf("rank %d: %s, want %s", r, whole(err), want)
 			}
+		}
+	}
+}
+
+// TestSavesOfRanks: data of all kinds that several ranks save is that of one.
+func TestSavesOfRanks(t *testing.T) {
+	const script = `
+struct Body { mass: f64; owner: i32 }
+codelet more(A: RW csr[f64]) { each k in A.val { A.val[k] += 1.5 } }
+codelet heavy(b: RW vector[Body], k: int) { each i in b { b[i].mass += float(k + i) } }
+codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k) } }
+codelet image(x: RW matrix[u8], k: int) { each i, j in x { x[i, j] += k } }
+codelet cut(x: RW vector[f64]) { x.n = 3 }
+register A = csr[f64](4, 4, ptr = [0, 1, 2, 4, 4], col = [0, 1, 0, 3], val = [1.0, 2.0, 3.0, 4.0])
+register B = vector[Body](6, mass = 1, owner = 7)
+register x = vector[f64](24, fill = 1)
+register g = matrix[u8](6, 6, fill = 9)
+register s = variable[f64](fill = 3)
+register w = vector[f64](8, capacity = 9, fill = 2)
+partition A by rows(2)
+partition B by blocks(3)
+partition x by blocks(5)
+partition g by tiles(2, 3)
+for k in 0..3 { insert heavy(RW B[k], k) }
+for k in 0..2 { insert more(RW A[k]) }
+for k in 0..5 { insert add(RW x[k], k) }
+for i, j in grid(2, 3) { insert image(RW g[i, j], i + j) }
+insert cut(RW w) with rank = 1
+save(A, "a.mtx")
+save(A[1], "part.mtx")
+save(B, "b.csv")
+save(B.mass, "mass.npy")
+save(x, "x.csv")
+save(x, "x.npz:x")
+save(x, "x.npy")
+save(x[3], "part.npy")
+save(x[3], "part.csv")
+save(g, "g.png")
+save(g, "g.bin")
+save(s, "s.npy")
+save(w, "w.npy")
+save(w, "w.csv")
+for k in 0..5 { insert add(RW x[k], 1) }
+acquire RW x as h { h[2] = 77.0 }
+for k in 0..5 { insert add(RW x[k], 1) }
+save(x, "y.csv")
+`
+	var want map[string]string
+	for _, n := range []int{1, 2, 3, 5} {
+		dir := t.TempDir()
+		_, errs := onRanks(t, n, dir, script)
+		if err := errors.Join(errs...); err != nil {
+			t.Fatalf("%d ranks: %v", n, err)
+		}
+		got := map[string]string{}
+		for _, e := range lang.Must(os.ReadDir(dir)) {
+			got[e.Name()] = string(lang.Must(os.ReadFile(filepath.Join(dir, e.Name()))))
+		}
+		if want == nil {
+			want = got
+		}
+		for name, text := range want {
+			if got[name] != text {
+				t.Errorf("%d ranks: %s differs", n, name)
+			}
+		}
+		if len(got) != len(want) || len(got) < 13 {
+			t.Errorf("%d ranks: %d files, want %d", n, len(got), len(want))
 		}
 	}
 }

@@ -385,3 +385,58 @@ func TestManyFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestAcquireOn: one rank gets the value, from those that have it, and the others nothing.
+func TestAcquireOn(t *testing.T) {
+	var bytes atomic.Int64
+	for r, err := range onRanks(t, 3, func(j *Job) error {
+		ctx := context.Background()
+		if _, err := j.AcquireOn(ctx, 3, nil, engine.AcquireOptions{}); !errors.As(err, new(*RankError)) {
+			return fmt.Errorf("on rank 3: %v", err)
+		}
+		a, err := j.rt.Register(squareMatrix)
+		if err != nil {
+			return err
+		}
+		if _, err := j.AcquireOn(ctx, 1, a, engine.AcquireOptions{}); !errors.As(err, new(*engine.UninitError)) {
+			return fmt.Errorf("without a value: %v", err)
+		}
+		rows, err := j.rt.Partition(a, filter.Rows(3, 0))
+		if err != nil {
+			return err
+		}
+		for _, part := range rows.Parts {
+			t := &Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: []engine.Operand{{Handle: part, Mode: iface.W}}, Args: []iface.Scalar{iface.Int(3), iface.Int(0)}}}
+			if err := j.Submit(t); err != nil {
+				return err
+			}
+		}
+		acc, err := j.AcquireOn(ctx, 1, a, engine.AcquireOptions{})
+		switch {
+		case err != nil:
+			return err
+		case (acc != nil) != (j.Rank() == 1):
+			return fmt.Errorf("the access is %v", acc)
+		case acc != nil:
+			each(acc.Buffer(), func(at int, x *int64) {
+				if *x != 3+int64(at*7) {
+					err = fmt.Errorf("element %d is %d", at, *x)
+				}
+			})
+			err = errors.Join(err, acc.Release())
+		}
+		bytes.Add(int64(j.Sent().Bytes))
+		all, allErr := valueOf(j, a)
+		if allErr == nil && all[143] != 3+143*7 {
+			allErr = fmt.Errorf("all ranks get %v", all)
+		}
+		return errors.Join(err, allErr)
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+	if want := int64(2 * 4 * 12 * 8); bytes.Load() != want {
+		t.Errorf("%d bytes were sent, want %d", bytes.Load(), want)
+	}
+}

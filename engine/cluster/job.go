@@ -355,6 +355,19 @@ func (j *Job) combine(p *Place, redux bool) error {
 // with W and RW all have to write the same. An *engine.StuckError may come on one rank alone: the others, which wait for it, get an error
 // once that rank calls Fail.
 func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
+	return j.acquire(ctx, h, mode, o, Everywhere(j.size))
+}
+
+// AcquireOn is Acquire of one rank, in mode R. The others call it, too, and get nil.
+func (j *Job) AcquireOn(ctx context.Context, rank int, h *datamgr.Handle, o engine.AcquireOptions) (*engine.Access, error) {
+	if rank < 0 || rank >= j.size {
+		return nil, &RankError{rank, j.size}
+	}
+	return j.acquire(ctx, h, iface.R, o, []int{rank})
+}
+
+// acquire is Acquire of some ranks: all, if the mode writes.
+func (j *Job) acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions, ranks []int) (*engine.Access, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
@@ -375,19 +388,26 @@ func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 		return nil, j.fail(err)
 	}
 	if mode.Reads() {
-		if err := j.initialise(p, int(p.owner)); err != nil {
+		first := int(p.owner)
+		if len(ranks) == 1 {
+			first = ranks[0]
+		}
+		if err := j.initialise(p, first); err != nil {
 			return nil, j.fail(err)
 		}
-		if err := j.everywhere(h); err != nil {
+		if err := j.bringTo(p, ranks); err != nil {
 			return nil, j.fail(err)
 		}
 	}
 	if mode.Writes() {
-		if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
+		if err := j.bringSizes(p, ranks...); err != nil {
 			return nil, j.fail(err)
 		}
-		j.wroteSizes(p, Everywhere(j.size)...)
-		p.Write(Everywhere(j.Size())...)
+		j.wroteSizes(p, ranks...)
+		p.Write(ranks...)
+	}
+	if !j.plans && !slices.Contains(ranks, j.rank) {
+		return nil, nil
 	}
 	within, end := j.waits(ctx)
 	a, err := j.job.AcquireWith(within, h, mode, o)
@@ -404,16 +424,24 @@ func (j *Job) everywhere(h *datamgr.Handle) error {
 	if err != nil {
 		return err
 	}
-	if err := j.bringSizes(p, Everywhere(j.size)...); err != nil {
+	return j.bringTo(p, Everywhere(j.size))
+}
+
+// bringTo gives ranks the value of p.
+func (j *Job) bringTo(p *Place, ranks []int) error {
+	if err := j.bringSizes(p, ranks...); err != nil {
 		return err
 	}
-	for r := range j.size {
+	for _, r := range ranks {
 		j.moves = p.read(r, j.moves[:0])
-		if err := j.move(h, j.moves); err != nil {
+		if err := j.move(p.Handle, j.moves); err != nil {
 			return err
 		}
 	}
-	return j.readFile(p)
+	if slices.Contains(ranks, j.rank) {
+		return j.readFile(p)
+	}
+	return nil
 }
 
 // HasValue reports whether all elements of h have a value on some rank.

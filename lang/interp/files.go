@@ -313,28 +313,6 @@ func (m *Machine) saveHere(v any, name string, at, nameAt position) {
 	}
 }
 
-// target is where save writes: only rank 0 does.
-func (m *Machine) target() FileSystem {
-	if m.ranks != nil && m.ranks.Rank() > 0 {
-		return nowhere{}
-	}
-	return m.cfg.Files
-}
-
-// nowhere is a file system that drops what is written.
-type nowhere struct{}
-
-func (nowhere) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-func (nowhere) Create(string) (io.WriteCloser, error) { return dropped{}, nil }
-
-type dropped struct{}
-
-func (dropped) Write(b []byte) (int, error) { return len(b), nil }
-func (dropped) Close() error                { return nil }
-
 // largerThanMemory reports whether main memory has no room for all of h.
 func (m *Machine) largerThanMemory(h *Handle) bool {
 	d := h.h.Desc()
@@ -351,7 +329,7 @@ func (m *Machine) saveRows(h *Handle, name string, at position) error {
 	err := acc.Rows(func(b *iface.Buffer) error {
 		bad = protect(func() (err error) {
 			if file == nil {
-				if file, err = format.CreateRows(format.Within(m.ctx, m.target()), name, h.h.Desc()); err != nil {
+				if file, err = format.CreateRows(format.Within(m.ctx, m.cfg.Files), name, h.h.Desc()); err != nil {
 					return err
 				}
 			}
@@ -379,7 +357,7 @@ func (m *Machine) saveSparse(h *Handle, name string, at, nameAt position) {
 		m.plan.saved[savedKey(name)] = savedFile{name, iface.Desc{Kind: iface.Matrix, Elem: h.typ.Elem, Rank: 2, Dim: [iface.MaxRank]int{s.Rows, s.Cols}}}
 		return
 	}
-	err := protect(func() error { return format.SaveSparse(format.Within(m.ctx, m.target()), name, s, val) })
+	err := protect(func() error { return format.SaveSparse(format.Within(m.ctx, m.cfg.Files), name, s, val) })
 	if err != nil {
 		m.badFile(err, nameAt, "cannot save", name)
 	}
@@ -417,7 +395,7 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 		m.plan.saved[savedKey(name)] = savedFile{name, b.Desc}
 		return nil
 	}
-	return protect(func() error { return format.Save(format.Within(m.ctx, m.target()), name, b) })
+	return protect(func() error { return format.Save(format.Within(m.ctx, m.cfg.Files), name, b) })
 }
 
 // ---- the text of handles ----------------------------------------------------------------
@@ -753,7 +731,7 @@ func (m *Machine) saveStructs(h *Handle, name string, at, nameAt position) {
 			m.plan.saved[savedKey(column)] = savedFile{column, b.Desc}
 		}
 	case format.Suffix(name) == ".csv":
-		err = protect(func() error { return format.SaveColumns(format.Within(m.ctx, m.target()), name, titles, bufs) })
+		err = protect(func() error { return format.SaveColumns(format.Within(m.ctx, m.cfg.Files), name, titles, bufs) })
 	default:
 		for i, b := range bufs {
 			if err == nil {

@@ -39,7 +39,15 @@ func (m *Machine) saveOnRanks(v any, name string, at, nameAt position) {
 	if h, ok := v.(*Handle); ok && m.saveTogether(h, name, at, nameAt) {
 		return
 	}
-	failed := m.catch(func() { m.saveHere(v, name, at, nameAt) })
+	m.toRankZero = true
+	defer func() { m.toRankZero = false }()
+	failed := m.catch(func() {
+		if m.ranks.Rank() > 0 && m.plan == nil {
+			m.passToRankZero(v, at)
+		} else {
+			m.saveHere(v, name, at, nameAt)
+		}
+	})
 	said := m.ofRankZero(diagnosticText(failed), nameAt)
 	if failed != nil {
 		panic(failed)
@@ -52,6 +60,21 @@ func (m *Machine) saveOnRanks(v any, name string, at, nameAt position) {
 		m.raise(&d)
 	default:
 		m.badSave(nil, 0, said, name, nameAt)
+	}
+}
+
+// passToRankZero does what this rank has to while rank 0 saves: it acquires the same data.
+func (m *Machine) passToRankZero(v any, at position) {
+	switch x := v.(type) {
+	case *Handle:
+		m.alive(x, at)
+		for _, d := range x.data() {
+			if acc := m.hold(d, iface.R, at); acc != nil {
+				_ = acc.Release() // a part without elements
+			}
+		}
+	case *Array:
+		x.needHeld(m, at)
 	}
 }
 

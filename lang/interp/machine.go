@@ -89,6 +89,7 @@ type Machine struct {
 	job  *engine.Job
 	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
 	ranks         *cluster.Job
+	toRankZero    bool // what is acquired, as rank 0 saves it
 	ranksReported bool // Config.OnRanks was called
 	// rankTask is that of the last insert on several ranks: most are of other ranks, and need no memory.
 	rankTask cluster.Task

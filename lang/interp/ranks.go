@@ -14,8 +14,11 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// acquireData is engine.Job.AcquireWith, on all ranks.
+// acquireData is engine.Job.AcquireWith, on all ranks. While rank 0 saves, the others get nil.
 func (m *Machine) acquireData(h *Handle, mode iface.AccessMode, o engine.AcquireOptions) (*engine.Access, error) {
+	if m.ranks != nil && m.toRankZero {
+		return m.ranks.AcquireOn(m.ctx, 0, h.h, o)
+	}
 	if m.ranks != nil {
 		return m.ranks.Acquire(m.ctx, h.h, mode, o)
 	}
