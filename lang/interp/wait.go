@@ -123,9 +123,9 @@ func (m *Machine) isBusy(v any, at position) bool {
 	switch v := v.(type) {
 	case *Task:
 		if v.ticket != nil {
-			return m.anywhere(v.t != nil && !v.t.Done(), at)
+			return m.anywhere(v.t != nil && isBusyTask(v.t), at)
 		}
-		return v.t != nil && !v.t.Done()
+		return v.t != nil && isBusyTask(v.t)
 	case *Gate:
 		return !v.g.Opened()
 	case *List:
@@ -145,6 +145,10 @@ func (m *Machine) isBusy(v any, at position) bool {
 		return m.anywhere(b, at)
 	})
 }
+
+// isBusyTask reports whether the kernel of t has not ended. Its data is released after that, and t itself ends later still: a script
+// that holds the data must not find t busy.
+func isBusyTask(t *engine.Task) bool { return !t.Done() && t.State() < engine.StateEnding }
 
 // waitTask waits for one task and raises its failure.
 func (m *Machine) waitTask(t *Task, at position) {
