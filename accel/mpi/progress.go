@@ -376,18 +376,15 @@ const (
 	firstNap = 20 * time.Microsecond
 	longNap  = time.Millisecond
 	idleNap  = 10 * time.Millisecond
-	// yieldEvery is after how many polls other threads of the machine go first: the call takes longer than a poll. With 1 a message of 8 bytes between two cores
-	// took 6.5 to 8 µs and with 8 4.5 to 5.9; with 32 3.7 to 3.9, but 75 instead of 59 if both ranks had one core.
-	yieldEvery = 8
+	// spinPolls is how many polls come before a look at the clock and a call by which other threads of the machine go first: both take longer than a
+	// poll. With 1 a message of 8 bytes between two cores took 6.5 to 10 µs, and with 8 4.5 to 6.8; with 32 3.7 to 3.9, but 75 instead of 59 if both ranks had one core.
+	spinPolls = 8
 )
 
 // drive polls until told to stop, or until the world has failed.
 func (w *World) drive() {
-	var out []completion
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	last, nap, seen := time.Now(), firstNap, w.commandCount.Load()
-	polls := 0
+	d := driver{w: w, polls: 1, last: time.Now(), nap: firstNap, seen: w.commandCount.Load(), timer: time.NewTimer(time.Hour)}
+	defer d.timer.Stop()
 	for {
 		select {
 		case <-w.stop:
@@ -396,48 +393,72 @@ func (w *World) drive() {
 			return
 		default:
 		}
-		var err error
-		pending := true
-		if w.turn.CompareAndSwap(false, true) {
-			out, err = w.step(out[:0])
-			w.polls.Add(1)
-			pending = w.users.Load() > 0 || len(w.listeners) > 0
-			w.turn.Store(false)
-		}
-		w.deliver(out)
-		commandCount := w.commandCount.Load()
-		if len(out) > 0 || commandCount != seen {
-			last, nap, seen = time.Now(), firstNap, commandCount
-		}
-		out = out[:0]
-		if err != nil {
-			w.fail(err)
-			return
-		}
-		if time.Since(last) < w.spin {
-			runtime.Gosched() // a rank that is bound to a core has one processor for all goroutines
-			if polls++; polls%yieldEvery == 0 {
-				yield()
+		for range d.polls {
+			if err := d.poll(); err != nil {
+				w.fail(err)
+				return
 			}
+			runtime.Gosched() // a rank that is bound to a core has one processor for all goroutines
+		}
+		if time.Since(d.last) < w.spin {
+			yield()
+			d.polls = spinPolls
 			continue
 		}
-		most := longNap
-		if !pending {
-			most = idleNap
-		}
-		w.asleep.Store(true)
-		if w.commandCount.Load() == seen && w.queued.Load() == 0 {
-			timer.Reset(min(nap, most))
-			select {
-			case <-w.wake:
-			case <-timer.C:
-			case <-w.stop:
-			case <-w.failed:
-			}
-		}
-		w.asleep.Store(false)
-		nap = min(2*nap, most)
+		d.sleep()
+		d.polls = 1
 	}
+}
+
+// driver is the state of the driving goroutine.
+type driver struct {
+	w       *World
+	out     []completion
+	pending bool      // there is something to wait for
+	polls   int       // before the next look at the clock, and at whether w has ended
+	last    time.Time // when something happened
+	nap     time.Duration
+	seen    uint64 // commands at that time
+	timer   *time.Timer
+}
+
+// poll asks MPI once, unless another goroutine does, and reports what has ended.
+func (d *driver) poll() (err error) {
+	w := d.w
+	d.pending = true
+	if w.turn.CompareAndSwap(false, true) {
+		d.out, err = w.step(d.out[:0])
+		w.polls.Add(1)
+		d.pending = w.users.Load() > 0 || len(w.listeners) > 0
+		w.turn.Store(false)
+	}
+	w.deliver(d.out)
+	if count := w.commandCount.Load(); len(d.out) > 0 || count != d.seen {
+		d.last, d.nap, d.seen = time.Now(), firstNap, count
+	}
+	d.out = d.out[:0]
+	return err
+}
+
+// sleep waits for a nap, or less if a command comes or w ends.
+func (d *driver) sleep() {
+	w := d.w
+	most := longNap
+	if !d.pending {
+		most = idleNap
+	}
+	w.asleep.Store(true)
+	if w.commandCount.Load() == d.seen && w.queued.Load() == 0 {
+		d.timer.Reset(min(d.nap, most))
+		select {
+		case <-w.wake:
+		case <-d.timer.C:
+		case <-w.stop:
+		case <-w.failed:
+		}
+	}
+	w.asleep.Store(false)
+	d.nap = min(2*d.nap, most)
 }
 
 // end refuses all further commands and ends everything that is still under way with err. MPI may go on
