@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
@@ -266,21 +267,16 @@ func TestBadFilesOfRanks(t *testing.T) {
 	}
 }
 
-// TestChangedFileOfRanks: a rank that reads its part of a file that was written since says which file, where it is loaded, and what to do.
-func TestChangedFileOfRanks(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "a.npy")
-	content := npyBytes("<i4", false, []int{256, 64}, 1)
-	if err := os.WriteFile(name, content, 0o666); err != nil {
+// onRanksWith runs a script on ranks with the files of a folder that has a.npy. In the script touch() calls fn.
+func onRanksWith(t *testing.T, n int, src string, fn func(dir string, rank int) error) (dir string, errs []error) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.npy"), npyBytes("<i4", false, []int{256, 64}, 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	src := strings.Replace(filesScript, "for k", "touch()\nfor k", 1)
-	var once sync.Once
-	var loaded sync.WaitGroup // on all ranks
-	loaded.Add(2)
-	errs := make([]error, 2)
+	errs = make([]error, n)
 	var group sync.WaitGroup
-	for r, end := range cluster.Local(2) {
+	for r, end := range cluster.Local(n) {
 		group.Go(func() {
 			rt, err := engine.New(engine.Options{Workers: 2})
 			if err != nil {
@@ -288,12 +284,7 @@ func TestChangedFileOfRanks(t *testing.T) {
 				return
 			}
 			defer rt.Close()
-			touch := lang.Must(lang.NewFunc("touch()", func(context.Context, []any) (_ any, err error) {
-				loaded.Done()
-				loaded.Wait()
-				once.Do(func() { err = os.WriteFile(name, content[:len(content)-8], 0o666) })
-				return nil, err
-			}))
+			touch := lang.Must(lang.NewFunc("touch()", func(context.Context, []any) (any, error) { return nil, fn(dir, r) }))
 			inst, err := compile(t, lang.Config{Files: lang.Dir(dir), Funcs: []*lang.Func{touch}}, src).Run(t.Context(), rt, lang.Ranks(end))
 			if inst != nil {
 				err = errors.Join(err, inst.Close())
@@ -302,10 +293,88 @@ func TestChangedFileOfRanks(t *testing.T) {
 		})
 	}
 	group.Wait()
+	return dir, errs
+}
+
+// TestChangedFileOfRanks: a rank that reads its part of a file that was written since says which file, where it is loaded, and what to do.
+func TestChangedFileOfRanks(t *testing.T) {
+	var once sync.Once
+	var loaded sync.WaitGroup // on all ranks
+	loaded.Add(2)
+	_, errs := onRanksWith(t, 2, strings.Replace(filesScript, "for k", "touch()\nfor k", 1), func(dir string, _ int) (err error) {
+		loaded.Done()
+		loaded.Wait()
+		once.Do(func() { err = os.Truncate(filepath.Join(dir, "a.npy"), 1000) })
+		return err
+	})
 	for r, err := range errs {
 		for _, want := range []string{"a.npy", "`A`, registered at", "leave it as it is during the run"} {
 			if !strings.Contains(whole(err), want) {
 				t.Errorf("rank %d: %s, want %s", r, whole(err), want)
+			}
+		}
+	}
+}
+
+// TestReplacedFileOfRanks: a save in the place of a file that is loaded changes nothing of what was loaded before, however late a rank is, and waits for no
+// task but those that read the file.
+func TestReplacedFileOfRanks(t *testing.T) {
+	const data = `codelet twice(a: RW matrix[i32]) { each i, j in a { a[i, j] *= 2 } }
+codelet add(x: R vector[i32], a: RW matrix[i32]) { each i, j in a { a[i, j] += x[0] } }
+register x = vector[i32](1, fill = 1)
+register B = matrix[i32](512, 64, fill = 3)
+partition B by rows(2)
+touch()
+`
+	for name, script := range map[string]string{
+		"whole": "register A = matrix[i32](load = \"a.npy\")\npartition A by rows(2)\nsave(B, \"a.npy\")\nfor k in 0..2 { insert twice(RW A[k]) }\n",
+		"part":  "register A = matrix[i32](load = \"a.npy\")\npartition A by rows(2)\nsave(B[0], \"a.npy\")\nfor k in 0..2 { insert twice(RW A[k]) }\n",
+		"contributions": "register A = matrix[i32](load = \"a.npy\", reduce = sum)\ninsert add(R x, REDUX A) with rank = 1\ninsert add(R x, REDUX A) with rank = 0\n" +
+			"save(B, \"a.npy\")\n",
+		"behind a gate": "register A = matrix[i32](load = \"a.npy\")\npartition A by rows(3)\nlet g = gate()\ninsert twice(RW A[1]) with after = [g]\nsave(B, \"a.npy\")\nopen(g)\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want string
+			for _, n := range []int{1, 3} {
+				dir, errs := onRanksWith(t, n, data+script+"save(A, \"c.csv\")\n", func(_ string, rank int) error {
+					if rank == 1 {
+						time.Sleep(100 * time.Millisecond)
+					}
+					return nil
+				})
+				if err := errors.Join(errs...); err != nil {
+					t.Fatalf("%d ranks: %v", n, err)
+				}
+				got := string(lang.Must(os.ReadFile(filepath.Join(dir, "c.csv"))))
+				if want == "" {
+					want = got
+				}
+				if got != want {
+					t.Errorf("%d ranks save something else", n)
+				}
+			}
+		})
+	}
+}
+
+// TestNoFileLeftByRanks: when a rank ends the run before another one has saved, no file is left.
+func TestNoFileLeftByRanks(t *testing.T) {
+	for bad := range 3 {
+		dir, errs := onRanksWith(t, 3, "register C = matrix[i32](256, 64, fill = 3)\ntouch()\nsave(C, \"c.npy\")\n", func(_ string, rank int) error {
+			if rank == bad {
+				time.Sleep(50 * time.Millisecond)
+				return errors.New("it is late")
+			}
+			return nil
+		})
+		for r, err := range errs {
+			if err == nil || !strings.Contains(whole(err), "it is late") {
+				t.Errorf("rank %d: %v", r, err)
+			}
+		}
+		for _, e := range lang.Must(os.ReadDir(dir)) {
+			if e.Name() != "a.npy" {
+				t.Errorf("rank %d fails, and %s is left", bad, e.Name())
 			}
 		}
 	}

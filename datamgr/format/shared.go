@@ -45,8 +45,8 @@ func CanShare(fsys Creator, name string) bool {
 	return err != nil || old.Mode().IsRegular() // a pipe would wait for its reader
 }
 
-// CreateShared begins to save data like d as a file that others fill, too, with OpenShared of the name that is returned. The file appears
-// with Close, which comes after that of all others, and as with Save. A nil file and no error mean that it cannot be shared.
+// CreateShared begins to save data like d as a file that others fill, too, with OpenShared of the name that is returned. The others
+// close it first; the file appears under its name with the Close of this one. A nil file and no error mean that it cannot be shared.
 func CreateShared(fsys Creator, name string, d iface.Desc) (s *Shared, temporaryName string, err error) {
 	if !CanShare(fsys, name) {
 		return nil, "", nil

@@ -69,8 +69,8 @@ func pingPong(end Comm, hops, bytes int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// chain runs tasks that each add to the same number, on the two ranks in turn. If before is true it submits all of them before the first one runs, and the time is
-// that of the others.
+// chain runs tasks that each add to the same number, on the two ranks in turn. If before is true it submits all of them before the first one runs,
+// and leaves the submission out of the time.
 func chain(ctx context.Context, end Comm, hops, bytes int, before bool) (time.Duration, error) {
 	rt, err := engine.New(engine.Options{Workers: 1})
 	if err != nil {

@@ -19,7 +19,7 @@ func (j *Job) Checkpoint(ctx context.Context, dir string, data []engine.NamedDat
 		return err
 	}
 	for _, d := range data {
-		if u := j.unread[d.Handle]; u != nil && j.rank == 0 { // it has the first value of all data, as share says
+		if u := j.unread[d.Handle]; u != nil && j.rank == 0 { // which writes all elements that nothing has written: it is the first of their holders
 			if err := j.readRest(u); err != nil {
 				return j.fail(err)
 			}

@@ -158,13 +158,15 @@ type Place struct {
 	empty bool // a part without elements
 	used  bool // own is or was a piece of data
 	sized bool // of data with a capacity
-	own   piece
+	// unread: this rank may have to read elements from a file before it uses them.
+	unread bool
+	own    piece
 
 	box          Box
 	home         int // the rank that has what contributions are added to
 	contributors []int
 
-	_ [40]byte
+	_ [32]byte
 }
 
 // Place returns the place of a box of d, which a rank owns.

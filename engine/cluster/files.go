@@ -20,8 +20,9 @@ import (
 type unread struct {
 	h     *datamgr.Handle // the whole
 	src   accel.Source
-	left  []Box        // elements that this rank has neither read nor needed so far
-	users atomic.Int64 // tasks that read src, and 1 for the job; the last one closes src
+	left  []Box          // elements that this rank has not looked for in src; some may have been written since
+	loads []*engine.Task // that may not have ended
+	users atomic.Int64   // tasks that read src, and 1 for the job; the last one closes src
 }
 
 // maxSources bounds the files that a job keeps open.
@@ -31,11 +32,14 @@ const maxSources = 100
 // needed there: by its tasks, by Acquire, or by Checkpoint. The job owns src, and closes it once nothing needs it any more, also if it returns
 // an error. A task that cannot read them fails, as does every use of the elements after it. The bytes must not change during the run.
 //
-// A job that has many sources open reads the next one at once.
+// Read-only data, and all data once a job has many sources, is read at once. In a plan nothing is read.
 func (j *Job) RegisterFrom(spec engine.DataSpec, src accel.Source) (*datamgr.Handle, error) {
 	j.sources = slices.DeleteFunc(j.sources, func(u *unread) bool { return u.users.Load() == 0 })
-	if slices.Contains(spec.Dims, 0) || len(j.sources) >= maxSources {
+	if j.plans || spec.ReadOnly || slices.Contains(spec.Dims, 0) || len(j.sources) >= maxSources {
 		h, err := j.rt.RegisterFilled(spec, func(b *iface.Buffer) error {
+			if j.plans {
+				return nil
+			}
 			return readBox(src, &b.Desc, make([]int, b.Rank), b)
 		})
 		return h, errors.Join(err, src.Close())
@@ -60,28 +64,32 @@ func (u *unread) done() {
 
 // take returns the elements in box that are left, and leaves the others.
 func (u *unread) take(box *Box) (taken []Box) {
-	if !slices.ContainsFunc(u.left, func(b Box) bool { return b.touches(box) }) {
-		return nil
-	}
-	var left []Box
-	for i := range u.left {
+	for i := 0; i < len(u.left); {
 		if !u.left[i].touches(box) {
-			left = append(left, u.left[i])
+			i++
 			continue
 		}
 		inside, rest := u.left[i].cut(box)
-		taken, left = append(taken, inside), append(left, rest...)
+		taken = append(taken, inside)
+		last := len(u.left) - 1 // the rest does not touch the box
+		u.left[i] = u.left[last]
+		u.left = append(u.left[:last], rest...)
 	}
-	u.left = left
 	return taken
 }
 
-// readFile submits the tasks that read those elements of p from a file which this rank needs and has not read. It is called before a use of p on this
-// rank, at its place in the order.
+// readFile submits the tasks that read elements of p from a file, if this rank needs them for the first time and nothing has written them. It is called before a use of p on
+// this rank, at its place in the order.
 func (j *Job) readFile(p *Place) error {
+	p.unread = false // whatever is left of the elements is read or written now
 	u := j.unread[p.Handle.Root()]
 	if u == nil {
 		return nil
+	}
+	for _, o := range p.data.sums {
+		if o.home != j.rank && o.box.touches(&p.box) {
+			u.take(&o.box) // the sum will be their value, and this rank may have its contribution in their memory
+		}
 	}
 	taken := u.take(&p.box)
 	if len(taken) == 0 {
@@ -99,26 +107,28 @@ func (j *Job) readFile(p *Place) error {
 			}
 		}
 	})
-	return j.readBoxes(u, boxes)
+	return j.readBoxes(u, p.Handle, boxes)
 }
 
-// ReadFiles reads what this rank has not read of the data whose source which accepts, and waits for that: the file may be replaced
-// then. It does not matter whether other ranks call it.
+// ReadFiles reads from some sources, those for which which returns true, all that this rank may need of them, and waits until that is done: the files may be replaced
+// then. It does not matter whether other ranks call it. The error is the cause of ctx; data that could not be read is lost, as after other tasks that fail.
 func (j *Job) ReadFiles(ctx context.Context, which func(src accel.Source) bool) error {
-	var all []*datamgr.Handle
-	for _, u := range j.sources {
-		if j.unread[u.h] != u || !which(u.src) {
+	for _, u := range slices.Clone(j.sources) {
+		if !which(u.src) {
 			continue
 		}
-		if err := j.readRest(u); err != nil {
-			return j.fail(err)
+		if j.unread[u.h] == u {
+			if err := j.readRest(u); err != nil {
+				return j.fail(err)
+			}
 		}
-		all = append(all, u.h)
+		for _, t := range u.loads {
+			if err := t.Wait(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return j.job.WaitHandles(ctx, all...)
+	return nil
 }
 
 // readRest is readFile for all elements, of data that tasks may not have used.
@@ -131,13 +141,16 @@ func (j *Job) readRest(u *unread) error {
 		return j.readFile(p)
 	}
 	whole := boxOf(u.h)
-	return j.readBoxes(u, u.take(&whole))
+	return j.readBoxes(u, u.h, u.take(&whole))
 }
 
-// readBoxes submits tasks that read elements from a source, and drops the source if nothing is left in it.
-func (j *Job) readBoxes(u *unread, boxes []Box) error {
+// readBoxes submits tasks that read elements from a source, and drops the source if nothing is left in it. h may be a part with the elements of a box.
+func (j *Job) readBoxes(u *unread, h *datamgr.Handle, boxes []Box) error {
+	if h.Desc().Rank != u.h.Desc().Rank {
+		h = u.h // a part with fewer axes
+	}
 	for i := range boxes {
-		part, err := j.partOf(u.h, boxes[i])
+		part, err := j.partOf(h, boxes[i])
 		if err != nil {
 			return err
 		}
@@ -150,11 +163,13 @@ func (j *Job) readBoxes(u *unread, boxes []Box) error {
 			}
 			return u.src.Changed()
 		}}}
-		u.users.Add(1) // a task that is cancelled leaves the source to Close
-		if err := j.job.Submit(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: part, Mode: iface.W}}, Origin: engine.Origin{Site: u.h.Site()}}); err != nil {
+		u.users.Add(1) // if the task is cancelled, the source stays open until Job.Close
+		t, err := j.job.SubmitTask(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: part, Mode: iface.W}}, Origin: engine.Origin{Site: u.h.Site()}})
+		if err != nil {
 			u.done()
 			return err
 		}
+		u.loads = append(slices.DeleteFunc(u.loads, (*engine.Task).Done), t)
 	}
 	if len(u.left) == 0 {
 		j.dropSource(u.h)
@@ -163,14 +178,14 @@ func (j *Job) readBoxes(u *unread, boxes []Box) error {
 }
 
 // partOf is partFor for data that tasks may not have used.
-func (j *Job) partOf(root *datamgr.Handle, box Box) (*datamgr.Handle, error) {
+func (j *Job) partOf(h *datamgr.Handle, box Box) (*datamgr.Handle, error) {
 	switch {
-	case boxOf(root) == box:
-		return root, nil
-	case j.data[root] != nil:
-		return j.partFor(root, box)
+	case boxOf(h) == box:
+		return h, nil
+	case j.data[h.Root()] != nil:
+		return j.partFor(h, box)
 	}
-	return partOf(j.rt, root, box)
+	return partOf(j.rt, h.Root(), box)
 }
 
 // dropSource notes that nothing will be read any more for data.
@@ -199,8 +214,8 @@ func readBox(src io.ReaderAt, d *iface.Desc, lo []int, b *iface.Buffer) error {
 	})
 }
 
-// EachOwn calls fn for elements of h, a whole datum, that this rank is to put elsewhere, such as into a file that all ranks write: every element is on exactly one
-// rank in such a call, and no value travels. lo is the place of the first element of b, which has their value after the tasks submitted so far, for the time of
+// EachOwn calls fn for the parts of h, a whole datum, that this rank writes to a file of all ranks, or the like: every element is in such a part on exactly one
+// rank, and no value travels. lo is the place of the first element of b, which has their value after the tasks submitted so far, for the time of
 // the call. All ranks call EachOwn. Its errors, and those of fn, are those of this rank alone, except *engine.UninitError, if elements
 // have no value, and *UnsupportedError. In a plan fn is not called.
 func (j *Job) EachOwn(ctx context.Context, h *datamgr.Handle, o engine.AcquireOptions, fn func(lo []int, b *iface.Buffer) error) error {

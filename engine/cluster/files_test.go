@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -189,21 +190,23 @@ var fileUses = []struct {
 		}
 		return err
 	}},
-	{"contributions", 8 * 144, func(j *Job, a *datamgr.Handle) error {
-		if err := j.rt.SetReduction(a, datamgr.SumReduction()); err != nil {
+	{"contributions", 8 * 144, func(j *Job, a *datamgr.Handle) error { return errors.Join(contributed(j, a), fourMore(j, a)) }},
+	{"contributions and a checkpoint", 8 * 144, func(j *Job, a *datamgr.Handle) error {
+		if err := contributed(j, a); err != nil {
 			return err
 		}
-		for on := range 4 {
-			t := &Task{TaskSpec: engine.TaskSpec{Codelet: plus, Operands: []engine.Operand{{Handle: a, Mode: iface.Redux}}}, On: 1 + on%2}
-			if err := j.Submit(t); err != nil {
-				return err
-			}
+		dir, err := os.MkdirTemp("", "starpush-cluster")
+		if err != nil {
+			return err
 		}
-		got, err := valueOf(j, a)
-		if err == nil && (got[0] != 4 || got[143] != 143*143+4) {
-			err = fmt.Errorf("the value is %v", got)
+		defer os.RemoveAll(dir)
+		return errors.Join(j.Checkpoint(context.Background(), dir, []engine.NamedData{{Name: "a", Handle: a}}, nil), fourMore(j, a))
+	}},
+	{"contributions and all of it", 8 * 144, func(j *Job, a *datamgr.Handle) error {
+		if err := contributed(j, a); err != nil {
+			return err
 		}
-		return err
+		return errors.Join(j.ReadFiles(context.Background(), func(accel.Source) bool { return true }), fourMore(j, a))
 	}},
 	{"a task elsewhere", 8 * 144, func(j *Job, a *datamgr.Handle) error {
 		t := &Task{TaskSpec: engine.TaskSpec{Codelet: plus, Operands: []engine.Operand{{Handle: a, Mode: iface.RW}}}, On: 2}
@@ -268,6 +271,31 @@ var fileUses = []struct {
 		}
 		return nil
 	}},
+}
+
+// contributed submits four tasks that add 1 to all elements, in turn on rank 1, where the value is then, and on rank 0.
+func contributed(j *Job, a *datamgr.Handle) error {
+	if err := j.rt.SetReduction(a, datamgr.SumReduction()); err != nil {
+		return err
+	}
+	for k := range 4 {
+		t := &Task{TaskSpec: engine.TaskSpec{Codelet: plus, Operands: []engine.Operand{{Handle: a, Mode: iface.Redux}}}, On: 2 - k%2}
+		if err := j.Submit(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fourMore returns an error unless each element is 4 more than in the file.
+func fourMore(j *Job, a *datamgr.Handle) error {
+	got, err := valueOf(j, a)
+	for at, x := range got {
+		if want := int64(at*at) + 4; x != want {
+			return fmt.Errorf("element %d is %d, want %d", at, x, want)
+		}
+	}
+	return err
 }
 
 // valueAfter returns the value of whole after a task that uses h.
@@ -438,5 +466,89 @@ func TestAcquireOn(t *testing.T) {
 	}
 	if want := int64(2 * 4 * 12 * 8); bytes.Load() != want {
 		t.Errorf("%d bytes were sent, want %d", bytes.Load(), want)
+	}
+}
+
+// TestFileSpecs: data of all kinds comes from files, read-only data too.
+func TestFileSpecs(t *testing.T) {
+	for name, spec := range map[string]engine.DataSpec{
+		"capacity":  {Kind: iface.Vector, Elem: iface.I64, Dims: []int{6}, Capacity: []int{12}},
+		"read-only": {Kind: iface.Vector, Elem: iface.I64, Dims: []int{6}, ReadOnly: true},
+		"variable":  {Kind: iface.Variable, Elem: iface.I64},
+		"empty":     {Kind: iface.Matrix, Elem: iface.I64, Dims: []int{0, 5}},
+		"tensor":    {Kind: iface.Tensor, Elem: iface.I64, Dims: []int{3, 4, 5, 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for r, err := range onRanks(t, 3, func(j *Job) error {
+				a, err := j.RegisterFrom(spec, newSquares(0))
+				if err != nil {
+					return err
+				}
+				parts := []*datamgr.Handle{a}
+				if spec.Kind == iface.Tensor {
+					v, err := j.rt.Partition(a, filter.Axis(1, 2, 0), filter.Axis(3, 3, 0))
+					if err != nil {
+						return err
+					}
+					parts = v.Parts
+				}
+				added := int64(0)
+				if !spec.ReadOnly {
+					added = 1
+					for k, p := range parts {
+						if err := j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: plus, Operands: []engine.Operand{{Handle: p, Mode: iface.RW}}}, On: 1 + (k+1)%3}); err != nil {
+							return err
+						}
+					}
+				}
+				got, err := valueOf(j, a)
+				for at, x := range got {
+					if want := int64(at*at) + added; x != want {
+						return fmt.Errorf("element %d is %d, want %d", at, x, want)
+					}
+				}
+				return err
+			}) {
+				if err != nil {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			}
+		})
+	}
+}
+
+// TestFilesPlanned: a plan of ranks reads no file, and counts no message for what all ranks can read or write.
+func TestFilesPlanned(t *testing.T) {
+	rt, err := engine.Machine{Workers: 1}.Planner(func(*engine.PlannedTask) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := NewPlan(t.Context(), rt, 3, Options{})
+	src := newSquares(0)
+	a, err := j.RegisterFrom(squareMatrix, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := rt.Partition(a, filter.Rows(3, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range v.Parts {
+		if err := j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: plus, Operands: []engine.Operand{{Handle: p, Mode: iface.RW}}}}); err != nil {
+			t.Error(err)
+		}
+	}
+	err = j.EachOwn(t.Context(), a, engine.AcquireOptions{}, nil)
+	report, reportErr := j.Report(t.Context())
+	if err := errors.Join(err, reportErr, j.Wait(t.Context()), j.Close(), rt.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if src.read.Load() != 0 || src.closed.Load() != 1 {
+		t.Errorf("%d bytes were read, and the source was closed %d times", src.read.Load(), src.closed.Load())
+	}
+	for _, r := range report.Ranks {
+		if r.Tasks != 1 || r.Sent.Messages != 0 {
+			t.Errorf("rank %d: %d tasks, %d messages", r.Rank, r.Tasks, r.Sent.Messages)
+		}
 	}
 }

@@ -239,7 +239,7 @@ func (j *Job) place(h *datamgr.Handle) (*Place, error) {
 	if p == nil {
 		d.forget()
 		p = d.data.Place(boxOf(h), d.owner(h, j.Size()))
-		p.Handle, p.empty, p.sized = h, emptyPart(h), d.sizes != nil
+		p.Handle, p.empty, p.sized, p.unread = h, emptyPart(h), d.sizes != nil, j.unread[root] != nil
 		desc := h.Desc()
 		p.bytes = p.box.Elements() * int(desc.Elem.Size())
 		if o := objectOf(h); o != nil {
@@ -366,7 +366,7 @@ func (j *Job) AcquireOn(ctx context.Context, rank int, h *datamgr.Handle, o engi
 	return j.acquire(ctx, h, iface.R, o, []int{rank})
 }
 
-// acquire is Acquire of some ranks: all, if the mode writes.
+// acquire is Acquire of the given ranks. A mode that writes needs all of them.
 func (j *Job) acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o engine.AcquireOptions, ranks []int) (*engine.Access, error) {
 	if err := j.Err(); err != nil {
 		return nil, err

@@ -56,9 +56,11 @@ func (j *Job) route(t *Task) (rank int, err error) {
 				return 0, j.fail(err)
 			}
 		}
-		if mode.Reads() && rank == j.rank && len(j.unread) > 0 {
-			if err := j.readFile(p); err != nil {
-				return 0, j.fail(err)
+		if p.unread && rank == j.rank {
+			if p.unread = false; mode.Reads() { // what is written need not be read
+				if err := j.readFile(p); err != nil {
+					return 0, j.fail(err)
+				}
 			}
 		}
 		if mode != iface.R {
@@ -91,7 +93,7 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 		return 0, false
 	}
 	hash := j.sequence.add(0).add(j.name.hash(c.Name))
-	owner := int32(-1)
+	owner, unread := int32(-1), false
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
@@ -114,6 +116,7 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 			owner = p.owner
 		}
 		near[i&7] = p
+		unread = unread || p.unread
 		hash = hash.add(p.hash + uint64(op.Mode))
 	}
 	if owner < 0 {
@@ -125,7 +128,7 @@ func (j *Job) settled(t *Task) (rank int, ok bool) {
 			return 0, false
 		}
 	}
-	if len(j.unread) > 0 && int(owner) == j.rank && slices.ContainsFunc(ops, func(o engine.Operand) bool { return j.unread[o.Handle.Root()] != nil }) {
+	if unread && int(owner) == j.rank {
 		return 0, false
 	}
 	for i := range ops {

@@ -39,6 +39,9 @@ func (m *Machine) saveOnRanks(v any, name string, at, nameAt position) {
 	if h, ok := v.(*Handle); ok && m.saveTogether(h, name, at, nameAt) {
 		return
 	}
+	if m.plan == nil {
+		m.anywhere(false, at) // all have opened what they load before rank 0 replaces it
+	}
 	m.toRankZero = true
 	defer func() { m.toRankZero = false }()
 	failed := m.catch(func() {
@@ -116,7 +119,7 @@ func (m *Machine) savesTogether(h *Handle, name string) bool {
 		return false
 	}
 	why, _ := format.Refusal(name, d.Kind, d.Elem, true)
-	return why == "" && !m.largerThanMemory(h) && (m.plan == nil || format.CanShare(m.cfg.Files, name))
+	return why == "" && (m.plan == nil || !m.largerThanMemory(h) && format.CanShare(m.cfg.Files, name))
 }
 
 // saveTogether writes h to a file to which each rank writes the elements that it owns, so that no value travels. It returns false, and has changed
@@ -135,7 +138,7 @@ func (m *Machine) saveTogether(h *Handle, name string, at, nameAt position) bool
 		m.plan.saved[savedKey(name)] = savedFile{name, d}
 		return true
 	}
-	file := m.openTogether(name, d, nameAt)
+	file := m.openTogether(name, d, !m.largerThanMemory(h), nameAt)
 	if file == nil {
 		return false
 	}
@@ -189,13 +192,20 @@ func (m *Machine) badSave(mine error, rank int, text, name string, at position) 
 	m.badFile(mine, at, "cannot save", name)
 }
 
-// lostElement is what a rank says that cannot write an element because it has no value: it is no text of an error.
+// lostElement is the text of a rank that lacks the value of an element. No error has this text.
 const lostElement = "\x00"
 
-// openTogether creates a file on rank 0 and opens it on the others. It returns nil on all ranks if one of them cannot.
-func (m *Machine) openTogether(name string, d iface.Desc, nameAt position) (file *format.Shared) {
+// openTogether creates a file on rank 0 and opens it on the others. It returns nil on all ranks if one of them cannot, or does not want to.
+func (m *Machine) openTogether(name string, d iface.Desc, wants bool, nameAt position) *format.Shared {
+	var file *format.Shared
+	opened := false
+	defer func() { // also if another rank ends the run
+		if !opened && file != nil {
+			_ = protect(func() error { file.Abort(); return nil })
+		}
+	}()
 	temporary := ""
-	if m.ranks.Rank() == 0 {
+	if wants && m.ranks.Rank() == 0 {
 		_ = protect(func() (err error) { // saveHere finds out why it fails
 			file, temporary, err = format.CreateShared(m.cfg.Files, name, d)
 			return err
@@ -204,18 +214,16 @@ func (m *Machine) openTogether(name string, d iface.Desc, nameAt position) (file
 	if temporary = m.ofRankZero(temporary, nameAt); temporary == "" {
 		return nil
 	}
-	if m.ranks.Rank() > 0 {
+	if wants && m.ranks.Rank() > 0 {
 		_ = protect(func() (err error) {
 			file, err = format.OpenShared(m.cfg.Files, temporary, name, d)
 			return err
 		})
 	}
 	if m.anywhere(file == nil, nameAt) {
-		if file != nil {
-			file.Abort()
-		}
 		return nil
 	}
+	opened = true
 	return file
 }
 

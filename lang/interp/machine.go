@@ -89,7 +89,7 @@ type Machine struct {
 	job  *engine.Job
 	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
 	ranks         *cluster.Job
-	toRankZero    bool // what is acquired, as rank 0 saves it
+	toRankZero    bool // while rank 0 saves: acquireData gives it the values, and the others nothing
 	ranksReported bool // Config.OnRanks was called
 	// rankTask is that of the last insert on several ranks: most are of other ranks, and need no memory.
 	rankTask cluster.Task
@@ -633,7 +633,7 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 	return m.rt.RegisterFilled(s, fill)
 }
 
-// sourceOnRanks returns the file of data that each rank reads as far as it needs, or nil. Runs with a disk read files so anyway.
+// sourceOnRanks returns the file of data that each rank reads as far as it needs, or nil. In runs with a disk the data manager reads files by parts.
 func (m *Machine) sourceOnRanks(s *engine.DataSpec) accel.Source {
 	if m.ranks == nil || m.plan != nil || m.ranks.Size() == 1 || s.Source == nil || s.Capacity != nil || s.ReadOnly {
 		return nil
