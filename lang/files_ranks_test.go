@@ -132,12 +132,12 @@ func (r *rankFiles) OpenTemporary(name string) (interface {
 	return rankFile{f, r}, nil
 }
 
-// onFiles runs a script on ranks with the given files.
-func onFiles(t *testing.T, files []*rankFiles, src string) (errs []error, sent int64) {
+// onRanksOf runs a script on n ranks, with a configuration and an option for each.
+func onRanksOf(t *testing.T, n int, src string, config func(rank int) lang.Config, option func(rank int) lang.Option) (errs []error) {
 	t.Helper()
-	errs = make([]error, len(files))
+	errs = make([]error, n)
 	var group sync.WaitGroup
-	for r, end := range cluster.Local(len(files)) {
+	for r, end := range cluster.Local(n) {
 		group.Go(func() {
 			rt, err := engine.New(engine.Options{Workers: 2})
 			if err != nil {
@@ -145,19 +145,28 @@ func onFiles(t *testing.T, files []*rankFiles, src string) (errs []error, sent i
 				return
 			}
 			defer rt.Close()
-			var report *cluster.Report
-			inst, err := compile(t, lang.Config{Files: files[r]}, src).Run(t.Context(), rt, lang.Ranks(end), lang.ObserveRanks(func(c *cluster.Report) { report = c }))
+			inst, err := compile(t, config(r), src).Run(t.Context(), rt, lang.Ranks(end), option(r))
 			if inst != nil {
 				err = errors.Join(err, inst.Close())
 			}
-			if errs[r] = err; r == 0 && report != nil {
-				for _, traffic := range report.Ranks {
-					sent += traffic.Sent.Bytes
-				}
-			}
+			errs[r] = err
 		})
 	}
 	group.Wait()
+	return errs
+}
+
+// onFiles runs a script on ranks with the given files, and returns the bytes of values that were sent.
+func onFiles(t *testing.T, files []*rankFiles, src string) (errs []error, sent int64) {
+	t.Helper()
+	reports := make([]*cluster.Report, len(files))
+	errs = onRanksOf(t, len(files), src, func(r int) lang.Config { return lang.Config{Files: files[r]} },
+		func(r int) lang.Option { return lang.ObserveRanks(func(c *cluster.Report) { reports[r] = c }) })
+	if reports[0] != nil {
+		for _, r := range reports[0].Ranks {
+			sent += r.Sent.Bytes
+		}
+	}
 	return errs, sent
 }
 
@@ -274,25 +283,10 @@ func onRanksWith(t *testing.T, n int, src string, fn func(dir string, rank int) 
 	if err := os.WriteFile(filepath.Join(dir, "a.npy"), npyBytes("<i4", false, []int{256, 64}, 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	errs = make([]error, n)
-	var group sync.WaitGroup
-	for r, end := range cluster.Local(n) {
-		group.Go(func() {
-			rt, err := engine.New(engine.Options{Workers: 2})
-			if err != nil {
-				errs[r] = err
-				return
-			}
-			defer rt.Close()
-			touch := lang.Must(lang.NewFunc("touch()", func(context.Context, []any) (any, error) { return nil, fn(dir, r) }))
-			inst, err := compile(t, lang.Config{Files: lang.Dir(dir), Funcs: []*lang.Func{touch}}, src).Run(t.Context(), rt, lang.Ranks(end))
-			if inst != nil {
-				err = errors.Join(err, inst.Close())
-			}
-			errs[r] = err
-		})
-	}
-	group.Wait()
+	errs = onRanksOf(t, n, src, func(r int) lang.Config {
+		touch := lang.Must(lang.NewFunc("touch()", func(context.Context, []any) (any, error) { return nil, fn(dir, r) }))
+		return lang.Config{Files: lang.Dir(dir), Funcs: []*lang.Func{touch}}
+	}, func(int) lang.Option { return lang.Stdout(io.Discard) })
 	return dir, errs
 }
 

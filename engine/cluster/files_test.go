@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -53,27 +52,6 @@ func (s *squares) Close() error {
 	return nil
 }
 
-// onRanks runs fn on size ranks of this process, each with a job, and returns their errors.
-func onRanks(t *testing.T, size int, fn func(j *Job) error) []error {
-	t.Helper()
-	failed := make([]error, size)
-	var group sync.WaitGroup
-	for r, end := range Local(size) {
-		group.Go(func() {
-			rt, err := engine.New(engine.Options{Workers: 1})
-			if err != nil {
-				failed[r] = err
-				return
-			}
-			j := NewJob(context.Background(), rt, end, Options{})
-			failed[r] = fn(j)
-			failed[r] = errors.Join(failed[r], j.Close(), rt.Close())
-		})
-	}
-	group.Wait()
-	return failed
-}
-
 var squareMatrix = engine.DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{12, 12}, Name: "a"}
 
 // plus adds 1 to all elements of its operand, and what is in the others.
@@ -92,7 +70,7 @@ func TestFilesByNeed(t *testing.T) {
 		t.Run(fmt.Sprint(size, " ranks"), func(t *testing.T) {
 			var sources [4]*squares
 			var messages atomic.Int64
-			for r, err := range onRanks(t, size, func(j *Job) error {
+			for r, err := range onEach(t, size, func(j *Job, _ engine.Operand) error {
 				src := newSquares(0)
 				sources[j.Rank()] = src
 				a, err := j.RegisterFrom(squareMatrix, src)
@@ -324,7 +302,7 @@ func TestFileUses(t *testing.T) {
 	for _, test := range fileUses {
 		t.Run(test.name, func(t *testing.T) {
 			sources := []*squares{newSquares(0), newSquares(0)}
-			for r, err := range onRanks(t, 2, func(j *Job) error {
+			for r, err := range onEach(t, 2, func(j *Job, _ engine.Operand) error {
 				a, err := j.RegisterFrom(squareMatrix, sources[j.Rank()])
 				if err != nil {
 					return err
@@ -354,7 +332,7 @@ func TestBadFiles(t *testing.T) {
 		"changed":    func(s *squares, err error) { s.stale = err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			for r, err := range onRanks(t, 2, func(j *Job) error {
+			for r, err := range onEach(t, 2, func(j *Job, _ engine.Operand) error {
 				src := newSquares(0)
 				if j.Rank() == 1 {
 					spoil(src, errors.New("out of order"))
@@ -384,7 +362,7 @@ func TestBadFiles(t *testing.T) {
 // TestManyFiles: a job does not keep any number of files open.
 func TestManyFiles(t *testing.T) {
 	var sources []*squares
-	for r, err := range onRanks(t, 1, func(j *Job) error {
+	for r, err := range onEach(t, 1, func(j *Job, _ engine.Operand) error {
 		for k := range 3 * maxSources / 2 {
 			src := newSquares(int64(k))
 			sources = append(sources, src)
@@ -417,7 +395,7 @@ func TestManyFiles(t *testing.T) {
 // TestAcquireOn: one rank gets the value, from those that have it, and the others nothing.
 func TestAcquireOn(t *testing.T) {
 	var bytes atomic.Int64
-	for r, err := range onRanks(t, 3, func(j *Job) error {
+	for r, err := range onEach(t, 3, func(j *Job, _ engine.Operand) error {
 		ctx := context.Background()
 		if _, err := j.AcquireOn(ctx, 3, nil, engine.AcquireOptions{}); !errors.As(err, new(*RankError)) {
 			return fmt.Errorf("on rank 3: %v", err)
@@ -479,7 +457,7 @@ func TestFileSpecs(t *testing.T) {
 		"tensor":    {Kind: iface.Tensor, Elem: iface.I64, Dims: []int{3, 4, 5, 6}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for r, err := range onRanks(t, 3, func(j *Job) error {
+			for r, err := range onEach(t, 3, func(j *Job, _ engine.Operand) error {
 				a, err := j.RegisterFrom(spec, newSquares(0))
 				if err != nil {
 					return err
