@@ -40,5 +40,7 @@ func Close(uintptr) error { panic(noLibrary) }
 // Call may not be called: there is no function.
 func Call(uintptr, ...uintptr) uintptr { panic(noLibrary) }
 
+func (c *Caller) call(int) { panic(noLibrary) }
+
 // Callback may not be called: nothing could call it back.
 func Callback(any) uintptr { panic(noLibrary) }

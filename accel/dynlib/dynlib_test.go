@@ -66,3 +66,45 @@ func TestCallback(t *testing.T) {
 		t.Errorf("sorted: %v", v)
 	}
 }
+
+// heap returns s in memory that does not move.
+//
+//go:noinline
+func heap(s string) []byte { return []byte(s) }
+
+// TestCaller passes up to 7 arguments, in registers and on the stack, again and again.
+func TestCaller(t *testing.T) {
+	if !dynlib.Supported {
+		t.Skip("no libraries on this system")
+	}
+	symbol := func(name string) uintptr {
+		fn, err := dynlib.SystemSymbol(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fn
+	}
+	var c dynlib.Caller
+	minus := -7
+	abs, print := symbol("labs"), symbol("snprintf")
+	format, out := heap("%ld %ld %ld %ld\x00"), heap(string(make([]byte, 64)))
+	for range 1000 {
+		if got := c.Call(abs, uintptr(minus)); got != 7 {
+			t.Fatalf("labs(-7) = %d", got)
+		}
+		if runtime.GOARCH != "amd64" {
+			continue // functions with a variable number of arguments may take them elsewhere
+		}
+		n := c.Call(print, uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)), uintptr(unsafe.Pointer(&format[0])), 11, uintptr(minus), 33, 44)
+		runtime.KeepAlive(format)
+		if got := string(out[:n]); got != "11 -7 33 44" {
+			t.Fatalf("snprintf wrote %q", got)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("eight arguments passed")
+		}
+	}()
+	c.Call(abs, 1, 2, 3, 4, 5, 6, 7, 8)
+}
