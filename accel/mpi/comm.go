@@ -75,17 +75,40 @@ func (c *Comm) send(r *Request, buf []byte, tag int, plain, large uintptr) *Requ
 	if err := c.checkPeer(r.name, r.peer, tag, false); err != nil {
 		return c.w.refuse(r, err)
 	}
-	p := address(buf)
-	r.hold(p)
-	r.post = func(slot unsafe.Pointer) int32 {
-		s, e := c.w.span(len(buf), plain, large)
-		if e != 0 {
-			return e
-		}
-		defer s.drop(c.w.lib)
-		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, uintptr(r.peer), uintptr(tag), c.h, uintptr(slot)))
-	}
+	r.message = message{c: c, p: address(buf), bytes: len(buf), tag: tag, plain: plain, large: large}
+	r.hold(r.message.p)
 	return c.w.start(r)
+}
+
+// IsendFunc is Isend that calls done at the end, as OnDone does, and has no request: it takes no memory. If the operation
+// cannot be started, done is called before IsendFunc returns.
+func (c *Comm) IsendFunc(buf []byte, to, tag int, done func(error)) {
+	r := c.privateRequest("MPI_Isend", sending, to)
+	r.sent = done
+	c.send(r, buf, tag, c.w.lib.isend, c.w.lib.isendC)
+}
+
+// privateRequest returns a request that its user does not get.
+func (c *Comm) privateRequest(name string, kind requestKind, peer int) *Request {
+	r := requests.Get().(*Request)
+	r.w, r.name, r.kind, r.peer = c.w, name, kind, peer
+	return r
+}
+
+// start calls the function of MPI that sends or receives m.
+func (m *message) start(r *Request, slot unsafe.Pointer) int32 {
+	l := m.c.w.lib
+	s, e := m.c.w.span(m.bytes, m.plain, m.large)
+	if e != 0 {
+		return e
+	}
+	peer, tag := uintptr(r.peer), uintptr(m.tag)
+	if r.kind == receiving {
+		peer, tag = l.source(r.peer), l.tag(m.tag)
+	}
+	e = int32(m.c.w.caller.Call(s.fn, uintptr(m.p), s.count, s.typ, peer, tag, m.c.h, uintptr(slot)))
+	s.drop(l)
+	return e
 }
 
 // Irecv receives a message into buf, which may be longer than the message. A longer message
@@ -98,18 +121,17 @@ func (c *Comm) receive(r *Request, buf []byte, tag int) *Request {
 	if err := c.checkPeer(r.name, r.peer, tag, true); err != nil {
 		return c.w.refuse(r, err)
 	}
-	p := address(buf)
-	r.hold(p)
-	r.post = func(slot unsafe.Pointer) int32 {
-		l := c.w.lib
-		s, e := c.w.span(len(buf), l.irecv, l.irecvC)
-		if e != 0 {
-			return e
-		}
-		defer s.drop(l)
-		return int32(dynlib.Call(s.fn, uintptr(p), s.count, s.typ, l.source(r.peer), l.tag(tag), c.h, uintptr(slot)))
-	}
+	r.message = message{c: c, p: address(buf), bytes: len(buf), tag: tag, plain: c.w.lib.irecv, large: c.w.lib.irecvC}
+	r.hold(r.message.p)
 	return c.w.start(r)
+}
+
+// IrecvFunc is Irecv that calls done with the length of the message at the end, as OnDone does, and has no request: it takes no memory. If the
+// operation cannot be started, done is called before IrecvFunc returns.
+func (c *Comm) IrecvFunc(buf []byte, source, tag int, done func(bytes int, err error)) {
+	r := c.privateRequest("MPI_Irecv", receiving, source)
+	r.got = done
+	c.receive(r, buf, tag)
 }
 
 func (l *Library) source(rank int) uintptr {
@@ -207,7 +229,7 @@ func (c *Comm) Improbe(source, tag int) (*Message, error) {
 // improbe needs the turn.
 func (c *Comm) improbe(source, tag int) (*Message, error) {
 	l, b := c.w.lib, &c.w.probed
-	e := int32(dynlib.Call(l.improbe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&b.flag)),
+	e := int32(c.w.caller.Call(l.improbe, l.source(source), l.tag(tag), c.h, uintptr(unsafe.Pointer(&b.flag)),
 		uintptr(unsafe.Pointer(&b.message)), uintptr(unsafe.Pointer(&b.status))))
 	if e != 0 || b.flag == 0 {
 		return nil, l.error("MPI_Improbe", source, e)
@@ -249,7 +271,7 @@ func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
 	}
 }
 
-// Listen calls handle with each message that arrives, from the goroutine that drives MPI:
+// Listen calls handle with each message that arrives, from the goroutine that polls:
 // handle may start operations, but must not wait for any. It takes messages of any length, and
 // usually allocates memory and calls [Message.Irecv]. stop ends it, and returns once no
 // call will follow. Called from handle or another function that this goroutine runs, stop returns at once: calls

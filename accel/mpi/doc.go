@@ -30,11 +30,14 @@
 // serves one caller at a time. That needs MPI_THREAD_SERIALIZED; Init asks for MPI_THREAD_MULTIPLE, makes do with
 // MPI_THREAD_FUNNELED, when the first goroutine polls, too, and starts all operations, and refuses MPI_THREAD_SINGLE.
 //
+// A goroutine that has nothing else to do may poll instead, with a [Poller], while the other one pauses: what a message makes possible is then done where
+// the message is found, and no goroutine has to be woken for it. This needs MPI_THREAD_SERIALIZED, too.
+//
 // Neither implementation can wait without polling. The goroutine polls for Options.Spin after anything has
 // happened, and then with pauses from 20 µs to 1 ms, or 10 ms if no operation is under way. Starting an operation
 // ends a pause, a message from elsewhere does not: the first one after a while is noticed up to a millisecond late.
 //
-// Functions passed to OnDone and Listen run in the goroutine that polls. They may start operations, cancel receives, probe, and begin or
+// Functions passed to OnDone, IsendFunc, IrecvFunc and Listen run in the goroutine that polls, one at a time. They may start operations, cancel receives, probe, and begin or
 // stop to listen, with any level of threads. They must neither wait for an operation nor compute for long, because nothing else
 // makes progress meanwhile: Wait, Mprobe and Close return an error there, and a function that has not returned
 // after Options.Silence makes the world fail.

@@ -89,7 +89,7 @@ func (l *layout) objects() map[string]*handle {
 type functions struct {
 	initThread, initialized, finalize, abort, libraryVersion, errorString, errorClass,
 	commRank, commSize, commDup, commIdup, commSetErrhandler, commGetAttr,
-	isend, issend, irecv, improbe, imrecv, iprobe, testsome, cancel, testCancelled, elements,
+	isend, issend, irecv, improbe, imrecv, iprobe, testsome, cancel, testCancelled,
 	ibcast, iallreduce, ibarrier, allgather,
 	contiguous, structure, commit, typeFree uintptr
 
@@ -104,7 +104,7 @@ func (f *functions) required() map[string]*uintptr {
 		"MPI_Comm_set_errhandler": &f.commSetErrhandler, "MPI_Comm_get_attr": &f.commGetAttr,
 		"MPI_Isend": &f.isend, "MPI_Issend": &f.issend, "MPI_Irecv": &f.irecv,
 		"MPI_Improbe": &f.improbe, "MPI_Imrecv": &f.imrecv, "MPI_Iprobe": &f.iprobe,
-		"MPI_Testsome": &f.testsome, "MPI_Cancel": &f.cancel, "MPI_Test_cancelled": &f.testCancelled, "MPI_Get_elements_x": &f.elements,
+		"MPI_Testsome": &f.testsome, "MPI_Cancel": &f.cancel, "MPI_Test_cancelled": &f.testCancelled,
 		"MPI_Ibcast": &f.ibcast, "MPI_Iallreduce": &f.iallreduce, "MPI_Ibarrier": &f.ibarrier, "MPI_Allgather": &f.allgather,
 		"MPI_Type_contiguous": &f.contiguous, "MPI_Type_create_struct": &f.structure, "MPI_Type_commit": &f.commit, "MPI_Type_free": &f.typeFree,
 	}

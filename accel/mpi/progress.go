@@ -5,6 +5,7 @@ package mpi
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,16 +14,19 @@ import (
 	"github.com/starpush/starpush/accel/dynlib"
 )
 
-// progress is what the driving goroutine and its callers share.
+// progress is what the driving goroutine, other pollers and callers share.
 //
 // All calls of the library are made by the holder of the turn, one at a time: polling from one thread
 // while others start operations would make them wait for the locks of the library, and less than
-// MPI_THREAD_MULTIPLE is enough. A caller queues its command. If the turn is free it takes it and
-// carries out the queue itself, without waking a thread; otherwise the driving goroutine
-// does so the next time it has the turn. With MPI_THREAD_FUNNELED only that goroutine takes it, also
+// MPI_THREAD_MULTIPLE is enough. If the turn is free a caller takes it and carries out its command
+// itself, without waking a thread; otherwise it queues the command, and the holder of the turn
+// carries it out when it gives the turn up. With MPI_THREAD_FUNNELED only the driving goroutine takes the turn, also
 // where a function that it calls submits a command.
+//
+// The goroutine that polled gives the turn up to report what has ended, so that functions of users may start operations. No other one polls meanwhile.
 type progress struct {
 	turn         atomic.Bool
+	reporting    atomic.Bool   // a goroutine reports what has ended; set by the holder of the turn, for ever once the world has ended
 	queued       atomic.Int32  // commands
 	commandCount atomic.Uint64 // counts commands, so that one is not slept through
 	polls        atomic.Uint64 // counts calls of MPI that look for what has ended and arrived
@@ -36,10 +40,12 @@ type progress struct {
 	}
 
 	// Owned by the holder of the turn.
+	ended     error // why there are no more commands, as queue.closed
 	active    active
 	listeners []*listener
 	closing   bool  // users start nothing any more
-	ended     int32 // out of MPI_Testsome
+	outcount  int32 // of MPI_Testsome
+	caller    dynlib.Caller
 	probed    struct {
 		message uint64
 		status  [4]uint64
@@ -49,9 +55,6 @@ type progress struct {
 	failedStarts []completion // of operations that could not be started
 
 	users atomic.Int64 // requests of users that have not ended
-
-	pthreadSelf  uintptr        // the function of C that identifies a thread
-	driverThread atomic.Uintptr // the thread in which the driving goroutine calls functions of users, 0 outside
 }
 
 // command is an operation to start, or a function to call with the turn.
@@ -111,8 +114,7 @@ func (w *World) start(r *Request) *Request {
 		w.users.Add(1)
 	}
 	if err := w.submit(command{r: r}); err != nil {
-		w.requestEnded(r)
-		r.finish(Status{}, err)
+		w.finish(r, Status{}, err)
 	}
 	return r
 }
@@ -123,9 +125,16 @@ func (w *World) refuse(r *Request, err error) *Request {
 	return r
 }
 
-// requestEnded counts a request of a user as ended.
-func (w *World) requestEnded(r *Request) {
-	if !r.inner && w.users.Add(-1) == 0 {
+// finish ends a request that was started, and counts it.
+func (w *World) finish(r *Request, s Status, err error) {
+	inner := r.inner
+	r.finish(s, err)
+	w.requestEnded(inner)
+}
+
+// requestEnded counts a request as ended.
+func (w *World) requestEnded(inner bool) {
+	if !inner && w.users.Add(-1) == 0 {
 		select {
 		case w.quiet <- struct{}{}:
 		default:
@@ -155,25 +164,52 @@ func (w *World) run(ctx context.Context, fn func() error) error {
 	}
 }
 
-// inDriver reports whether the caller is a function that the driving goroutine has called. That
-// goroutine is locked to its thread meanwhile, so that no other runs there.
-func (w *World) inDriver() bool {
-	driver := w.driverThread.Load()
-	return driver != 0 && dynlib.Call(w.pthreadSelf) == driver
-}
+// inDriver reports whether the caller is a function that was passed to OnDone or Listen, on the goroutine that
+// polls.
+func (w *World) inDriver() bool { return w.reporting.Load() && onStack(callPC) }
 
-// markThread makes inDriver true in functions that the caller calls, until it calls unmark.
-func (w *World) markThread() (unmark func()) {
-	runtime.LockOSThread()
-	w.driverThread.Store(dynlib.Call(w.pthreadSelf))
-	return func() {
-		w.driverThread.Store(0)
-		runtime.UnlockOSThread()
+// call calls fn, a function of a user, or finishes a request, which calls such functions. It must not be inlined, and does so in one place:
+// inDriver looks for that place on the stack.
+//
+//go:noinline
+func call(fn func()) { fn() }
+
+// callPC is where call calls fn.
+var callPC = func() (pc uintptr) {
+	call(func() {
+		var pcs [3]uintptr
+		runtime.Callers(1, pcs[:]) // this function, then call
+		pc = pcs[1]
+	})
+	return pc
+}()
+
+// onStack reports whether the goroutine is in a call from pc.
+func onStack(pc uintptr) bool {
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		if slices.Contains(pcs[:n], pc) {
+			return true
+		}
+		if n < len(pcs) {
+			return false
+		}
 	}
 }
 
-// submit queues a command, and carries it out if the turn is free.
+// submit carries out a command if the turn is free, and otherwise queues it.
 func (w *World) submit(c command) error {
+	defer w.noteCommand()
+	if w.thread >= Serialized && w.queued.Load() == 0 && w.turn.CompareAndSwap(false, true) {
+		err := w.ended
+		if err == nil {
+			w.carryOut(c)
+		}
+		w.turn.Store(false)
+		w.carryOutQueue()
+		return err
+	}
 	w.queue.Lock()
 	if err := w.queue.closed; err != nil {
 		w.queue.Unlock()
@@ -183,11 +219,13 @@ func (w *World) submit(c command) error {
 	w.queued.Add(1)
 	w.queue.Unlock()
 	if w.thread >= Serialized || w.inDriver() {
-		for w.queued.Load() > 0 && w.turn.CompareAndSwap(false, true) {
-			w.drain()
-			w.turn.Store(false)
-		}
+		w.carryOutQueue()
 	}
+	return nil
+}
+
+// noteCommand wakes the driving goroutine for a command.
+func (w *World) noteCommand() {
 	w.commandCount.Add(1)
 	if w.asleep.Load() {
 		select {
@@ -195,7 +233,14 @@ func (w *World) submit(c command) error {
 		default:
 		}
 	}
-	return nil
+}
+
+// carryOutQueue carries out the queue, unless the holder of the turn does.
+func (w *World) carryOutQueue() {
+	for w.queued.Load() > 0 && w.turn.CompareAndSwap(false, true) {
+		w.drain()
+		w.turn.Store(false)
+	}
 }
 
 // drain carries out the queue, with the turn.
@@ -206,14 +251,19 @@ func (w *World) drain() {
 	w.queue.Unlock()
 	w.queued.Add(-int32(len(commands)))
 	for i, c := range commands {
-		if c.r != nil {
-			w.begin(c.r)
-		} else {
-			c.to <- c.fn()
-		}
+		w.carryOut(c)
 		commands[i] = command{}
 	}
 	w.spare = commands[:0]
+}
+
+// carryOut carries out a command, with the turn.
+func (w *World) carryOut(c command) {
+	if c.r != nil {
+		w.begin(c.r)
+	} else {
+		c.to <- c.fn()
+	}
 }
 
 // begin calls the function of MPI that starts r.
@@ -222,15 +272,24 @@ func (w *World) begin(r *Request) {
 	a.grow(w.lib)
 	if w.closing && !r.inner && r.kind != matched {
 		r.fail = ErrClosed
-	} else if code := r.post(a.slot(w.lib, len(a.reqs))); code != 0 {
+	} else if code := r.begin(a.slot(w.lib, len(a.reqs))); code != 0 {
 		r.fail = w.lib.error(r.name, r.peer, code)
 	}
-	r.post = nil
 	if r.fail != nil {
 		w.failedStarts = append(w.failedStarts, completion{r: r, err: r.fail})
 		return
 	}
 	a.reqs = append(a.reqs, r)
+}
+
+// begin calls the function of MPI that starts r.
+func (r *Request) begin(slot unsafe.Pointer) int32 {
+	if r.post == nil {
+		return r.message.start(r, slot)
+	}
+	code := r.post(slot)
+	r.post = nil
+	return code
 }
 
 // cancel withdraws a receive, with the turn.
@@ -247,9 +306,14 @@ func (w *World) cancel(r *Request) error {
 // step carries out the queue and asks MPI what has ended and arrived. It needs the turn, and adds
 // what has to be reported to out.
 func (w *World) step(out []completion) ([]completion, error) {
-	w.drain()
-	out = append(out, w.failedStarts...)
-	w.failedStarts = w.failedStarts[:0]
+	if w.queued.Load() > 0 {
+		w.drain()
+	}
+	if len(w.failedStarts) > 0 {
+		out = append(out, w.failedStarts...)
+		clear(w.failedStarts)
+		w.failedStarts = w.failedStarts[:0]
+	}
 	out, err := w.test(out)
 	if err != nil {
 		return out, err
@@ -290,7 +354,7 @@ func (w *World) test(out []completion) ([]completion, error) {
 	if len(a.reqs) == 0 {
 		return out, nil
 	}
-	code := int32(dynlib.Call(l.testsome, uintptr(len(a.reqs)), uintptr(a.slot(l, 0)), uintptr(unsafe.Pointer(&w.ended)),
+	code := int32(w.caller.Call(l.testsome, uintptr(len(a.reqs)), uintptr(a.slot(l, 0)), uintptr(unsafe.Pointer(&w.outcount)),
 		uintptr(unsafe.Pointer(&a.indices[0])), uintptr(unsafe.Pointer(&a.statuses[0]))))
 	inStatus := false
 	if code != 0 {
@@ -300,7 +364,7 @@ func (w *World) test(out []completion) ([]completion, error) {
 		}
 		inStatus = true
 	}
-	n := int(w.ended)
+	n := int(w.outcount)
 	if n <= 0 { // 0, or MPI_UNDEFINED
 		return out, nil
 	}
@@ -346,22 +410,19 @@ func (w *World) completion(r *Request, s unsafe.Pointer, inStatus bool) completi
 
 // deliver reports what has ended, without the turn.
 func (w *World) deliver(list []completion) {
-	if len(list) == 0 {
-		return
-	}
-	defer w.markThread()()
-	for i, c := range list {
-		switch {
-		case c.r != nil:
-			c.r.finish(c.status, c.err)
-			w.requestEnded(c.r)
-		case c.m != nil:
-			c.l.handle(c.m)
-		default:
-			close(c.l.stopped)
+	call(func() {
+		for i, c := range list {
+			switch {
+			case c.r != nil:
+				w.finish(c.r, c.status, c.err)
+			case c.m != nil:
+				c.l.handle(c.m)
+			default:
+				close(c.l.stopped)
+			}
+			list[i] = completion{}
 		}
-		list[i] = completion{}
-	}
+	})
 }
 
 // How long the driving goroutine waits between polls once nothing has happened for Options.Spin:
@@ -379,65 +440,173 @@ const (
 	// spinPolls is how many polls come before a look at the clock and a call that lets other threads of the machine go first: both take longer than a
 	// poll. A message of 8 bytes between two cores took 6.5 to 10 µs with 1, 4.5 to 6.8 with 8 and 3.7 to 3.9 with 32; between two ranks on one core it took 49, 59 and 75 µs.
 	spinPolls = 8
+	helpedNap = 50 * time.Microsecond // while another goroutine polls
+	// A call that lets other threads go first takes less than aloneTime if there are none. Then twice as many are left out before the next, up to maxSkip.
+	aloneTime = 5 * time.Microsecond
+	maxSkip   = 31
 )
 
 // drive polls until told to stop, or until the world has failed.
 func (w *World) drive() {
-	d := driver{w: w, polls: 1, last: time.Now(), nap: firstNap, seen: w.commandCount.Load(), timer: time.NewTimer(time.Hour)}
+	d := driver{Poller: w.NewPoller(), nap: firstNap, timer: time.NewTimer(time.Hour)}
 	defer d.timer.Stop()
+	polls := 1
 	for {
-		select {
-		case <-w.stop:
+		if w.over() {
 			return
-		case <-w.failed:
-			return
-		default:
 		}
-		for range d.polls {
-			if err := d.poll(); err != nil {
-				w.fail(err)
-				return
-			}
+		for range polls {
+			d.poll()
 			runtime.Gosched() // a rank that is bound to a core has one processor for all goroutines
 		}
-		if time.Since(d.last) < w.spin {
-			yield()
-			d.polls = spinPolls
-			continue
+		d.known += d.count()
+		switch all := w.polls.Load(); {
+		case all != d.known || w.reporting.Load(): // another goroutine polls, and what for is not over
+			d.known, d.happened = all, true
+			polls = 1
+			d.pause()
+		case d.giveWay():
+			polls = spinPolls
+			d.nap = firstNap
+		default:
+			d.sleep()
+			polls = 1
 		}
-		d.sleep()
-		d.polls = 1
 	}
+}
+
+// over reports whether the world has failed, or ends.
+func (w *World) over() bool { return w.isOver.Load() }
+
+// Poller lets a goroutine that has nothing else to do poll instead of the goroutine that drives MPI, so that what arrives is reported
+// on the former: no other goroutine has to be woken, which takes longer than a short message. It belongs to one goroutine at a time.
+type Poller struct {
+	w       *World
+	out     []completion
+	pending bool // there is something to wait for
+
+	happened bool      // something, since last
+	last     time.Time // when something had happened at the last look at the clock
+	seen     uint64    // commands at that time
+	alone    int       // calls of giveWay that do nothing after one that let no other thread run
+	skip     int       // and how many of them are left
+	steps    uint64    // polls since count
+}
+
+// NewPoller returns a poller.
+func (w *World) NewPoller() *Poller { return &Poller{w: w, happened: true} }
+
+// Poll asks MPI some times what has ended and arrived, until there is something, and calls the functions passed to OnDone and Listen for that. It
+// returns false if it is not worth to call it again soon: nothing has happened for Options.Spin, the world has ended or failed, or the
+// library lets no other thread call it. The goroutine that drives MPI pauses while others poll.
+func (p *Poller) Poll() bool {
+	w := p.w
+	if w.thread < Serialized || w.over() {
+		return false
+	}
+	for range spinPolls {
+		if p.poll() {
+			p.count()
+			return true
+		}
+	}
+	p.count()
+	return p.giveWay()
+}
+
+// giveWay lets other threads of the processor go first, at each call if there are some. It returns false once nothing has happened for Options.Spin.
+func (p *Poller) giveWay() bool {
+	if p.skip > 0 {
+		p.skip--
+		return true
+	}
+	began := time.Now()
+	if p.happened {
+		p.happened, p.last = false, began
+	}
+	yield()
+	now := time.Now()
+	if now.Sub(p.last) >= p.w.spin {
+		p.alone = 0
+		return false
+	}
+	if p.alone = min(2*p.alone+1, maxSkip); now.Sub(began) > aloneTime {
+		p.alone = 0
+	}
+	p.skip = p.alone
+	return true
+}
+
+// poll asks MPI once, unless another goroutine does, and reports what has ended. It returns true if something
+// has happened since the last call.
+func (p *Poller) poll() bool {
+	w := p.w
+	p.pending = true
+	if !w.reporting.Load() && w.turn.CompareAndSwap(false, true) {
+		if !w.reporting.Load() {
+			p.step()
+		} else {
+			w.turn.Store(false)
+			w.carryOutQueue()
+		}
+	}
+	count := w.commandCount.Load()
+	happened := len(p.out) > 0 || count != p.seen
+	if happened {
+		p.happened, p.seen = true, count
+		p.out = p.out[:0]
+	}
+	return happened
+}
+
+// step is poll with the turn, which it gives up.
+func (p *Poller) step() {
+	w := p.w
+	var err error
+	p.out, err = w.step(p.out)
+	p.steps++
+	p.pending = w.users.Load() > 0 || len(w.listeners) > 0
+	ended := len(p.out) > 0
+	if ended {
+		w.reporting.Store(true) // with the turn: what others find is reported later
+	}
+	w.turn.Store(false)
+	w.carryOutQueue() // what was queued meanwhile, also by goroutines for which functions of users may wait
+	if err != nil {
+		w.fail(err)
+	}
+	if ended {
+		w.deliver(p.out)
+		w.reporting.Store(false)
+	}
+}
+
+// count adds the polls since the last call to those of the world, and returns how many there were.
+func (p *Poller) count() uint64 {
+	n := p.steps
+	if n > 0 {
+		p.steps = 0
+		p.w.polls.Add(n)
+	}
+	return n
 }
 
 // driver is the state of the driving goroutine.
 type driver struct {
-	w       *World
-	out     []completion
-	pending bool      // there is something to wait for
-	polls   int       // before the next look at the clock, and at whether w has ended
-	last    time.Time // when something happened
-	nap     time.Duration
-	seen    uint64 // commands at that time
-	timer   *time.Timer
+	*Poller
+	known uint64        // polls of all
+	nap   time.Duration // the next one
+	timer *time.Timer
 }
 
-// poll asks MPI once, unless another goroutine does, and reports what has ended.
-func (d *driver) poll() (err error) {
-	w := d.w
-	d.pending = true
-	if w.turn.CompareAndSwap(false, true) {
-		d.out, err = w.step(d.out[:0])
-		w.polls.Add(1)
-		d.pending = w.users.Load() > 0 || len(w.listeners) > 0
-		w.turn.Store(false)
+// pause waits while another goroutine polls.
+func (d *driver) pause() {
+	d.timer.Reset(helpedNap)
+	select {
+	case <-d.timer.C:
+	case <-d.w.stop:
+	case <-d.w.failed:
 	}
-	w.deliver(d.out)
-	if count := w.commandCount.Load(); len(d.out) > 0 || count != d.seen {
-		d.last, d.nap, d.seen = time.Now(), firstNap, count
-	}
-	d.out = d.out[:0]
-	return err
 }
 
 // sleep waits for a nap, or less if a command comes or w ends.
@@ -464,17 +633,29 @@ func (d *driver) sleep() {
 // end refuses all further commands and ends everything that is still under way with err. MPI may go on
 // to write to the memory of receives, so that all of it stays as it is for ever.
 func (w *World) end(err error) {
-	defer w.markThread()()
 	w.queue.Lock()
 	w.queue.closed = err
 	w.queue.Unlock()
-	for !w.turn.CompareAndSwap(false, true) {
-		time.Sleep(firstNap) // a caller starts its operation
+	for {
+		for !w.turn.CompareAndSwap(false, true) {
+			time.Sleep(firstNap) // a caller starts its operation
+		}
+		if w.reporting.CompareAndSwap(false, true) { // for ever
+			break
+		}
+		w.turn.Store(false) // a function of a user has not returned
+		time.Sleep(firstNap)
 	}
+	w.ended = err
+	call(func() { w.endAll(err) })
+	w.turn.Store(false)
+}
+
+// endAll ends with err what is under way. It needs the turn.
+func (w *World) endAll(err error) {
 	w.drain()
 	for _, c := range w.failedStarts {
-		c.r.finish(Status{}, c.err)
-		w.requestEnded(c.r)
+		w.finish(c.r, Status{}, c.err)
 	}
 	abandoned.Lock()
 	abandoned.requests = append(abandoned.requests, w.active.reqs...)
@@ -483,13 +664,12 @@ func (w *World) end(err error) {
 	w.active, w.failedStarts = active{}, nil
 	for _, r := range reqs {
 		r.end(Status{}, err)
-		w.requestEnded(r)
+		w.requestEnded(r.inner)
 	}
 	for _, l := range w.listeners {
 		close(l.stopped)
 	}
 	w.listeners = nil
-	w.turn.Store(false)
 }
 
 // abandoned keeps requests whose memory MPI may still use.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 var rankCases = map[string]func(context.Context, *World) error{
 	"pingpong": pingPong, "many": many, "unknown": unknown, "large": large, "cancel": cancelled,
 	"together": together, "misuse": misuse, "signals": signals, "impatient": impatient, "idle": idle,
-	"callbacks": callbacks, "badprobe": badProbe, "blocks": blocks, "stuck": stuck(false), "stucklost": stuck(true),
+	"callbacks": callbacks, "pollers": pollers, "locked": locked, "badprobe": badProbe, "blocks": blocks, "stuck": stuck(false), "stucklost": stuck(true),
 	"killed": dies(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }),
 	"exits":  dies(func() { os.Exit(3) }),
 	"panics": dies(func() { panic("a rank panics") }),
@@ -519,10 +520,18 @@ func impatient(ctx context.Context, w *World) error {
 	return nil
 }
 
-// idle is silent for longer than is allowed, on all ranks, and so is its end on rank 0.
+// idle is silent for longer than is allowed, on all ranks, and so is its end on rank 0. Meanwhile ranks poll seldom, also after another
+// goroutine has polled.
 func idle(ctx context.Context, w *World) error {
+	for p := w.NewPoller(); p.Poll(); {
+	}
 	if w.Rank() > 0 {
-		time.Sleep(3 * time.Second)
+		time.Sleep(time.Second)
+		before := w.polls.Load()
+		time.Sleep(2 * time.Second)
+		if n := w.polls.Load() - before; n > 100_000 {
+			return fmt.Errorf("%d polls in 2 s without a message", n)
+		}
 	}
 	return w.Err()
 }
@@ -593,6 +602,179 @@ func callbacks(ctx context.Context, w *World) error {
 		return fmt.Errorf("the receive that was cancelled: %w", err)
 	}
 	return w.Err()
+}
+
+// pollers has goroutines poll beside the one that drives MPI, while messages go to and fro without requests: each is reported once, in
+// order, and never two at a time.
+func pollers(ctx context.Context, w *World) error {
+	const messages, goroutines = 3000, 3
+	c, peer := w.Comm(), 1-w.Rank()
+	size := func(from, k int) int { return int(fill(8, uint64(from), uint64(k))[0]) * 40 }
+	done := make(chan error, 1)
+	fail := func(err error) {
+		select {
+		case done <- err:
+		default:
+		}
+	}
+	var inside, left atomic.Int64
+	left.Store(2 * messages)
+	report := func(err error, fn func() error) {
+		if inside.Add(1) > 1 {
+			fail(errors.New("two functions are called at once"))
+		}
+		if err == nil {
+			err = fn()
+		}
+		if err != nil {
+			fail(err)
+		}
+		inside.Add(-1)
+		if left.Add(-1) == 0 {
+			fail(nil)
+		}
+	}
+	unmatched := c.Irecv(make([]byte, 1), peer, 7)
+	buf := make([]byte, 256*40)
+	received := 0
+	var receive func()
+	receive = func() {
+		c.IrecvFunc(buf, peer, 1, func(n int, err error) {
+			report(err, func() error {
+				if want := fill(size(peer, received), uint64(peer), uint64(received)); !bytes.Equal(buf[:n], want) {
+					return fmt.Errorf("message %d has %d bytes, and is not what was sent", received, n)
+				}
+				if received%500 == 0 { // a function must not wait, on whichever goroutine it is called
+					if _, err := unmatched.Wait(ctx); err == nil || !strings.Contains(err.Error(), "mpi: Wait: a function passed") {
+						return fmt.Errorf("Wait inside: %w", err)
+					}
+				}
+				if received++; received < messages {
+					receive()
+				}
+				return nil
+			})
+		})
+	}
+	var send func(k int)
+	send = func(k int) {
+		c.IsendFunc(fill(size(w.Rank(), k), uint64(w.Rank()), uint64(k)), peer, 1, func(err error) {
+			report(err, func() error {
+				if k+1 < messages {
+					send(k + 1)
+				}
+				return nil
+			})
+		})
+	}
+	var over atomic.Bool
+	var group sync.WaitGroup
+	polled := make([]int, goroutines)
+	for i := range goroutines {
+		p := w.NewPoller()
+		group.Go(func() {
+			for !over.Load() {
+				if p.Poll() {
+					polled[i]++
+				} else {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	receive()
+	send(0)
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	over.Store(true)
+	group.Wait()
+	if err != nil {
+		return err
+	}
+	if sum := polled[0] + polled[1] + polled[2]; (sum > 0) != (w.Threads() >= Serialized) {
+		return fmt.Errorf("pollers were called with success %d times at %v", sum, w.Threads())
+	}
+	p := w.NewPoller() // nothing happens any more
+	for began := time.Now(); p.Poll(); {
+		if time.Since(began) > limit/4 {
+			return errors.New("Poll does not return false")
+		}
+	}
+	if err := unmatched.Cancel(); err != nil {
+		return err
+	}
+	if err := w.Close(ctx); err != nil {
+		return err
+	}
+	if p.Poll() {
+		return errors.New("Poll returns true after Close")
+	}
+	return nil
+}
+
+// locked has functions of users wait for a lock, which another goroutine holds while it probes.
+func locked(ctx context.Context, w *World) error {
+	const messages = 1000
+	c := w.Comm()
+	var mu sync.Mutex
+	done := make(chan error, 2*messages)
+	lock := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		done <- err
+	}
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			mu.Lock()
+			_, _, err := c.Iprobe(w.Rank(), 2)
+			mu.Unlock()
+			if err != nil {
+				done <- err
+			}
+			runtime.Gosched() // a rank may have one processor
+		}
+	})
+	group.Go(func() {
+		p := w.NewPoller()
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				p.Poll()
+				runtime.Gosched()
+			}
+		}
+	})
+	defer group.Wait()
+	defer close(over)
+	buf := make([]byte, 1)
+	for range messages {
+		c.IrecvFunc(buf, w.Rank(), 1, func(_ int, err error) { lock(err) })
+		c.IsendFunc(nil, w.Rank(), 1, lock)
+		for range 2 {
+			select {
+			case err := <-done:
+				if err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
 }
 
 // badProbe lets a probe fail in the round in which another listener has stopped.
@@ -747,6 +929,20 @@ func TestCloseGivesUp(t *testing.T) {
 		}
 		r.noOrphans(t)
 	})
+}
+
+func TestPollers(t *testing.T) {
+	for level := Funneled; level <= Multiple; level++ {
+		t.Run(level.String(), func(t *testing.T) {
+			eachMPI(t, func(t *testing.T, i implementation) {
+				i.pass(t, 2, "pollers", fmt.Sprintf("%s=%d", threadsVariable, level))
+			})
+		})
+	}
+}
+
+func TestLocked(t *testing.T) {
+	eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, 1, "locked") })
 }
 
 func TestCallbacks(t *testing.T) {

@@ -82,11 +82,16 @@ type Request struct {
 	kind  requestKind
 	inner bool // of the world itself
 
-	pin  runtime.Pinner
-	post func(slot unsafe.Pointer) int32 // starts it; the handle goes to slot
-	fail error                           // why it was not started
+	pin     runtime.Pinner
+	message message
+	post    func(slot unsafe.Pointer) int32 // starts it, nil: message says what that is; the handle goes to slot
+	fail    error                           // why it was not started
 
 	cancelled bool // owned by the holder of the turn
+
+	// Of IsendFunc and IrecvFunc: users do not get the request, which is used again.
+	sent func(error)
+	got  func(int, error)
 
 	mu struct {
 		sync.Mutex
@@ -97,6 +102,18 @@ type Request struct {
 		then   []func(Status, error)
 	}
 }
+
+// message is the arguments of a send or a receive.
+type message struct {
+	c            *Comm
+	p            unsafe.Pointer
+	bytes        int
+	tag          int
+	plain, large uintptr // the function of MPI; see span
+}
+
+// requests are those of IsendFunc and IrecvFunc that have ended.
+var requests = sync.Pool{New: func() any { return new(Request) }}
 
 type requestKind uint8
 
@@ -154,7 +171,7 @@ func errWaits(call, instead string) error {
 }
 
 // OnDone calls fn once, when the operation has ended: at once if it has, otherwise from the
-// goroutine that drives MPI, which does nothing else meanwhile. fn may start, cancel and probe, but
+// goroutine that polls, which does nothing else meanwhile. fn may start, cancel and probe, but
 // must not wait for an operation. Several functions are called in the order in which they were passed.
 func (r *Request) OnDone(fn func(Status, error)) {
 	r.mu.Lock()
@@ -182,14 +199,28 @@ func (r *Request) Cancel() error {
 	return r.w.run(context.Background(), func() error { return r.w.cancel(r) })
 }
 
-// finish ends the operation.
+// finish ends the operation. The caller must not use r any more.
 func (r *Request) finish(s Status, err error) {
 	r.pin.Unpin()
+	r.message = message{}
+	private := r.sent != nil || r.got != nil
 	r.end(s, err)
+	if private {
+		*r = Request{}
+		requests.Put(r)
+	}
 }
 
 // end is finish without giving the memory back.
 func (r *Request) end(s Status, err error) {
+	switch {
+	case r.sent != nil:
+		r.sent(err)
+		return
+	case r.got != nil:
+		r.got(int(s.Bytes), err)
+		return
+	}
 	r.mu.Lock()
 	r.mu.done, r.mu.status, r.mu.err = true, s, err
 	if r.mu.ch != nil {
@@ -318,14 +349,17 @@ func (l *Library) error(name string, peer int, code int32) error {
 	return e
 }
 
-// status reads an MPI_Status. The length is counted only for receives and probes.
+// status reads an MPI_Status. The length is that of receives and probes, which count bytes: MPI_Get_elements_x would only return what it
+// finds there, too, and takes as long as a poll.
 func (l *Library) status(p unsafe.Pointer, count bool) Status {
 	s := Status{Source: int(*(*int32)(unsafe.Add(p, l.sourceAt))), Tag: int(*(*int32)(unsafe.Add(p, l.tagAt)))}
-	if count {
-		n := new(int64)
-		if dynlib.Call(l.elements, uintptr(p), l.bytes, uintptr(unsafe.Pointer(n))) == 0 && *n >= 0 {
-			s.Bytes = *n
-		}
+	switch {
+	case !count:
+	case l.family == mpich: // the lower half, and the upper one above a bit that tells of MPI_Cancel
+		words := (*[2]uint32)(p)
+		s.Bytes = int64(words[1]>>1)<<32 | int64(words[0])
+	default:
+		s.Bytes = *(*int64)(unsafe.Add(p, 16))
 	}
 	return s
 }

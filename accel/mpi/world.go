@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -72,6 +73,7 @@ type World struct {
 	stop    chan struct{} // ends drive; finalise says how
 	stopped chan struct{} // closed by the driving goroutine at its end
 	failed  chan struct{} // closed when the world fails
+	isOver  atomic.Bool   // one of stop and failed is closed, or will be at once
 	monitor *monitor
 
 	mu struct {
@@ -173,11 +175,6 @@ func (w *World) driveThread(threads ThreadLevel, ready chan<- error) {
 
 func (w *World) initialise(threads ThreadLevel) error {
 	l := w.lib
-	self, err := dynlib.SystemSymbol("pthread_self")
-	if err != nil {
-		return fmt.Errorf("mpi: the C library has no threads: %w", err)
-	}
-	w.pthreadSelf = self
 	var flag, provided, rank, size int32
 	if dynlib.Call(l.initialized, uintptr(unsafe.Pointer(&flag))); flag != 0 {
 		return ErrTwice
@@ -287,6 +284,7 @@ func (w *World) fail(err error) {
 	defer w.mu.Unlock()
 	if w.mu.err == nil {
 		w.mu.err = err
+		w.isOver.Store(true)
 		close(w.failed)
 	}
 }
@@ -342,6 +340,7 @@ func (w *World) close(ctx context.Context) error {
 	}
 	w.mu.finalise = err == nil
 	w.mu.Unlock()
+	w.isOver.Store(true)
 	close(w.stop)
 	if late := w.await(ctx, w.stopped); err == nil {
 		err = late
