@@ -202,7 +202,7 @@ func (b *Box) around(in Box, out []Box) []Box {
 // region is a set of elements of one datum: disjoint boxes.
 type region []Box
 
-// without takes the elements of b out of r, which is the caller's.
+// without returns r without the elements of b. r stays as it is.
 func (r region) without(b *Box) region {
 	var out region
 	for i := range r {

@@ -21,9 +21,10 @@ type Hold struct {
 
 // NewHold makes the hold of a task that uses h in mode m.
 func NewHold(h *Handle, m AccessMode) *Hold {
-	o := &Hold{h: h, held: region{h.box}}
+	whole := region(unsafe.Slice(&h.box, 1)) // regions are not changed in place, and the box of a handle is never
+	o := &Hold{h: h, held: whole}
 	if m != modeR {
-		o.writes = region{h.box}
+		o.writes = whole
 	}
 	return o
 }

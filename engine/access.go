@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
@@ -39,7 +40,7 @@ func (j *Job) AcquireWith(ctx context.Context, h *datamgr.Handle, mode iface.Acc
 	if j.rt.mayBeInKernel() {
 		return nil, ErrWouldDeadlock
 	}
-	a, err := j.newAccess(h, mode, o)
+	a, err := j.checkedAccess(h, mode, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o Acquir
 	if fn == nil {
 		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "no function to call with " + describe(h)}
 	}
-	a, err := j.newAccess(h, mode, o)
+	a, err := j.checkedAccess(h, mode, o)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) 
 
 // TryAcquireWith is TryAcquire with options.
 func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
-	a, err := j.newAccess(h, mode, o)
+	a, err := j.checkedAccess(h, mode, o)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +117,8 @@ func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o Acquire
 	return a.outcome()
 }
 
-// newAccess checks what needs no lock.
-func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+// checkedAccess makes an access, and checks what needs no lock.
+func (j *Job) checkedAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
 	fail := func(text string) (*Access, error) {
 		return nil, &ModeError{Handle: h, Mode: mode, Other: -1, Message: text}
 	}
@@ -139,10 +140,27 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 	if j.rt.limited && o.Node == j.rt.diskNode {
 		return fail(fmt.Sprintf("%s cannot be acquired on the disk, where nothing runs", describe(h)))
 	}
-	a := &Access{job: j, h: h, opt: o}
-	a.mu.mode = mode
+	a := newAccess(o.Async)
+	a.job, a.h, a.opt, a.mu.mode = j, h, o, mode
 	return a, nil
 }
+
+// newAccess returns an access with a buffer, or without one if it is to get that when it is granted. Many accesses for messages wait at once, and
+// the buffer would be a fifth of the memory that each takes.
+func newAccess(async bool) *Access {
+	if async {
+		return &Access{}
+	}
+	a := &struct {
+		Access
+		own iface.Buffer
+	}{}
+	a.buf = &a.own
+	return &a.Access
+}
+
+// buffers are those of accesses with AcquireOptions.Async, which have one while they are held.
+var buffers = sync.Pool{New: func() any { return new(iface.Buffer) }}
 
 // request gives a its place in the order.
 func (j *Job) request(a *Access) error {
@@ -267,6 +285,9 @@ func (h *releaser) grant(t *task) {
 		a.mu.state = accessRefused
 	}
 	a.mu.Unlock()
+	if a.buf == nil {
+		a.buf = buffers.Get().(*iface.Buffer)
+	}
 	bytes := !a.opt.OrderOnly && h.rt.opt.Plan == nil
 	if err == nil && bytes {
 		err = a.prepare(t)
@@ -279,9 +300,9 @@ func (h *releaser) grant(t *task) {
 		a.buf.Desc = a.h.Desc()
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		if isObjectHandle(a.h) {
-			managed(a.h).Clear(&a.buf)
+			managed(a.h).Clear(a.buf)
 		} else if !a.opt.Overwrites {
-			zero(&a.buf)
+			zero(a.buf)
 		}
 	}
 	sub := h.rt.reg.Lock()
@@ -356,7 +377,7 @@ func (a *Access) prepare(t *task) error {
 	}
 	place.Hold()
 	place.Mend(ops)
-	place.Buffer(0, ops[0].Handle, &a.buf)
+	place.Buffer(0, ops[0].Handle, a.buf)
 	return nil
 }
 
@@ -379,9 +400,9 @@ func (h *releaser) refuse(t *task, err error) {
 
 // Access: what the program does with data that it holds, and giving it back.
 
-// Buffer returns the data. Its memory is valid until Release; what is written
+// Buffer returns the data. Its memory is valid until Release, and so is the buffer with AcquireOptions.Async; what is written
 // there in mode R is lost, or worse. With OrderOnly it has no memory before Fetch.
-func (a *Access) Buffer() *iface.Buffer { return &a.buf }
+func (a *Access) Buffer() *iface.Buffer { return a.buf }
 
 // Resize sets the sizes of the content of data with a capacity, as TaskContext.Resize does:
 // Buffer has the new sizes. The program holds the whole of the data in main memory, and may
@@ -487,6 +508,9 @@ func (a *Access) takeTask(sub datamgr.Submission) *task {
 	t := a.t
 	a.t = nil
 	if a.fn != nil && a.opt.Async {
+		*a.buf = iface.Buffer{}
+		buffers.Put(a.buf)
+		a.buf = nil
 		a.endCall(sub)
 		a.job.callbacks.Done()
 	}
@@ -591,6 +615,7 @@ func (a *Access) fetch(fn func(*iface.Buffer) error) error {
 	}
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
+	buf := a.buf // a release meanwhile may take it
 	t, err := a.startFetch(sub)
 	sub.Unlock()
 	if t != nil {
@@ -611,7 +636,7 @@ func (a *Access) fetch(fn func(*iface.Buffer) error) error {
 	}
 	rt.returnReleaser(h)
 	if fn != nil && err == nil {
-		err = fn(&a.buf)
+		err = fn(buf)
 	}
 	handOut(err)
 	return err

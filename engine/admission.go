@@ -793,6 +793,9 @@ func (g *Subgraph) mayWait(d Dependency) error {
 }
 
 func (rt *Runtime) checkNode(n int) error {
+	if n == 0 {
+		return nil
+	}
 	if nodes := rt.Nodes(); n < 0 || n >= len(nodes) {
 		return &NoNodeError{Node: n, Nodes: nodes}
 	}

@@ -215,6 +215,7 @@ package engine
 //	checkpoint_flock.go  locks of files, on systems with flock
 //	checkpoint_lock.go  folders of checkpoints belong to one job
 //	plan.go      plans
+//	idle.go      functions of the program that idle workers call
 //	worker.go    the loop of a worker
 //	wait.go      waiting, and room in the window
 //	job.go       jobs

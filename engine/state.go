@@ -76,6 +76,7 @@ type Runtime struct {
 	gangs         gangs
 	lanes         lanes
 	waiting       waiting
+	pollers       pollers
 	_             [64]byte
 	group         sync.WaitGroup
 	releasers     sync.Pool
@@ -205,6 +206,9 @@ func (rt *Runtime) hasListeners() bool { return rt.listenerCount.Load() > 0 }
 func (rt *Runtime) progress() {
 	if rt.waiting.n.Load() > 0 {
 		rt.waiting.notify()
+	}
+	if rt.waiting.rest.n.Load() > 0 && int(rt.parking.parked.Load()) == len(rt.workers) {
+		rt.waiting.rest.notify()
 	}
 }
 
@@ -616,15 +620,20 @@ type part struct {
 
 // waiting holds the goroutines that wait for something to change.
 type waiting struct {
-	n      atomic.Int32 // length of the list
+	waitQueue
 	prompt atomic.Int32 // of those, the ones to wake after every task
-	mu     struct {
+	rest   waitQueue    // goroutines that hear of changes while all workers sleep alone
+}
+
+type waitQueue struct {
+	n  atomic.Int32 // length of the list
+	mu struct {
 		sync.Mutex
 		list []chan struct{}
 	}
 }
 
-func (q *waiting) add() chan struct{} {
+func (q *waitQueue) add() chan struct{} {
 	ch := make(chan struct{}, 1)
 	q.mu.Lock()
 	q.mu.list = append(q.mu.list, ch)
@@ -633,7 +642,7 @@ func (q *waiting) add() chan struct{} {
 	return ch
 }
 
-func (q *waiting) remove(ch chan struct{}) {
+func (q *waitQueue) remove(ch chan struct{}) {
 	q.mu.Lock()
 	if i := slices.Index(q.mu.list, ch); i >= 0 {
 		q.mu.list = slices.Delete(q.mu.list, i, i+1)
@@ -642,7 +651,7 @@ func (q *waiting) remove(ch chan struct{}) {
 	q.mu.Unlock()
 }
 
-func (q *waiting) notify() {
+func (q *waitQueue) notify() {
 	q.mu.Lock()
 	for _, ch := range q.mu.list {
 		select {
@@ -651,6 +660,25 @@ func (q *waiting) notify() {
 		}
 	}
 	q.mu.Unlock()
+}
+
+// poller is a function that idle workers call.
+type poller struct {
+	fn func() bool
+	mu struct {
+		sync.Mutex // held in a call
+		stopped    bool
+	}
+}
+
+// pollers are those of a runtime.
+type pollers struct {
+	all atomic.Pointer[[]*poller] // nil: there are none
+	mu  sync.Mutex                // held to replace all
+
+	// wanted is set by a worker that has nothing to do while another one looks for work: that one may be about to sleep, and then polls once more.
+	wanted atomic.Bool
+	calls  int // of poll, which the worker that looks for work makes
 }
 
 // memoryWaiters holds the parked tasks, by node.
@@ -782,7 +810,7 @@ type Access struct {
 	none    []datamgr.Box // what had no value before: all that an acquire W loses that is given up
 	lacks   error         // OrderOnly: why Fetch cannot be
 	granted chan struct{} // closed when the access is decided
-	buf     iface.Buffer
+	buf     *iface.Buffer // nil: it has none while it waits, see newAccess
 
 	// guarded by the submission lock once granted
 	t    *task

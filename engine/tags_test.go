@@ -369,7 +369,7 @@ func TestWaitForTagOfStoppedTask(t *testing.T) {
 		enginetest.Eventually(t, "the second round waits", func() bool { return k.Rounds() > 0 && k.State() == StateWaiting })
 		waits := make(chan error)
 		go func() { waits <- tag.Wait(context.Background()) }()
-		enginetest.Eventually(t, "the wait has begun", func() bool { return rt.waiting.n.Load() > 0 })
+		enginetest.Eventually(t, "the wait has begun", func() bool { return rt.waiters() > 0 })
 		k.Stop()
 		select {
 		case err := <-waits:

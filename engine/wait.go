@@ -71,8 +71,18 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 			sub.Unlock()
 		}()
 	}
-	ch := rt.waiting.add()
-	defer rt.waiting.remove(ch)
+	// A wait for a signal alone need not hear of each task that ends.
+	q, again := &rt.waiting.waitQueue, (<-chan time.Time)(nil)
+	if ready == nil && !called && !rt.opt.Sequential {
+		q = &rt.waiting.rest
+		if j.opt.DetectStuck {
+			ticker := time.NewTicker(stallTime) // for stall
+			defer ticker.Stop()
+			again = ticker.C
+		}
+	}
+	ch := q.add()
+	defer q.remove(ch)
 	if j.opt.DetectStuck {
 		goesOn := func(sub datamgr.Submission) bool { return signal != nil && closed() || ready != nil && ready(sub) }
 		defer rt.noteWait(&goesOn)()
@@ -103,6 +113,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 		case <-signal:
 			return nil
 		case <-ch:
+		case <-again:
 		case <-stall.due():
 			stall.waited = true
 		case <-ctx.Done():

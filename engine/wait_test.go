@@ -642,7 +642,7 @@ func TestCloseReleasesWhatCameLate(t *testing.T) {
 			}
 			access <- h
 		}()
-		enginetest.Eventually(t, "the acquire waits", func() bool { return rt.waiting.n.Load() > 0 })
+		enginetest.Eventually(t, "the acquire waits", func() bool { return rt.waiters() > 0 })
 		must(t, a.Close())
 		g.Open()
 		h := <-access
@@ -681,3 +681,6 @@ func TestCloseJobTwiceAtOnce(t *testing.T) {
 		must(t, rt.Close())
 	}
 }
+
+// waiters is how many goroutines wait for something to change.
+func (rt *Runtime) waiters() int { return int(rt.waiting.n.Load() + rt.waiting.rest.n.Load()) }

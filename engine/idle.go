@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"runtime"
+	"slices"
+)
+
+// Pollers: functions of the program that idle workers call.
+
+// PollWhileIdle has a worker that finds no task call poll again and again, until poll returns false, before the worker sleeps. A program
+// uses it to receive what tasks wait for, such as messages, without waking a goroutine for that: poll may release accesses and open
+// gates. It must not wait, nor submit tasks, which may have to wait for room, and should return within microseconds. So should callbacks of AcquireOptions.Async, which
+// poll may cause. It returns true to be called again soon. Only one goroutine at a time calls poll; other goroutines of the processor run between some of the calls.
+//
+// The runtime is not idle while poll returns true: waits that never end are found later. When the last worker has gone to sleep, poll has returned false since the last task ended. While a worker runs a task there may be no calls, even if
+// other workers sleep: to receive meanwhile, the program needs a goroutine of its own, too.
+//
+// stop ends that, and returns once no call of poll is under way; poll must not call it, nor what does. A Sequential runtime calls no poll.
+func (rt *Runtime) PollWhileIdle(poll func() bool) (stop func()) {
+	p := &poller{fn: poll}
+	rt.pollers.change(func(all []*poller) []*poller { return append(all, p) })
+	rt.pollers.wanted.Store(true)
+	rt.parking.wakeAny()
+	return func() {
+		rt.pollers.change(func(all []*poller) []*poller {
+			return slices.DeleteFunc(all, func(o *poller) bool { return o == p })
+		})
+		p.mu.Lock() // after a call that is under way
+		p.mu.stopped = true
+		p.mu.Unlock()
+	}
+}
+
+// call calls p, and returns false if another goroutine does.
+func (p *poller) call() (again bool) {
+	if !p.mu.TryLock() {
+		return false
+	}
+	defer p.mu.Unlock()
+	return !p.mu.stopped && p.fn()
+}
+
+// want asks the worker that looks for work to poll before it sleeps. It returns false if there is nothing to call.
+func (ps *pollers) want() bool {
+	if ps.all.Load() == nil {
+		return false
+	}
+	ps.wanted.Store(true)
+	return true
+}
+
+// change replaces the pollers by what fn makes of a copy of them.
+func (ps *pollers) change(fn func([]*poller) []*poller) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	var all []*poller
+	if old := ps.all.Load(); old != nil {
+		all = slices.Clone(*old)
+	}
+	if all = fn(all); len(all) == 0 {
+		ps.all.Store(nil)
+		return
+	}
+	ps.all.Store(&all)
+}
+
+// callsBetweenYields is how many calls of poll come before one that lets other goroutines run first, which takes as long as a poll of MPI.
+const callsBetweenYields = 4
+
+// poll calls all pollers, and reports whether one of them is to be called again soon. Only the worker that looks for work calls it.
+func (ps *pollers) poll() (again bool) {
+	all := ps.all.Load()
+	if ps.wanted.Load() {
+		ps.wanted.Store(false)
+	}
+	if all == nil {
+		return false
+	}
+	if ps.calls++; ps.calls%callsBetweenYields == 0 {
+		runtime.Gosched() // before the calls: the worker looks for what they find at once
+	}
+	for _, p := range *all {
+		again = p.call() || again
+	}
+	return again
+}

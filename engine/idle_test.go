@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
+)
+
+// TestPollWhileIdle: idle workers call poll, one at a time, and run at once what it makes ready; none calls it after stop.
+func TestPollWhileIdle(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Sequential {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s-%d", o.Policy, o.Workers), func(t *testing.T) {
+			rt, err := New(o)
+			must(t, err)
+			defer func() { must(t, rt.Close()) }()
+			j := rt.NewJob(context.Background(), JobOptions{})
+			x := ints(t, rt, make([]int64, 1))
+			const rounds = 100
+			held := make(chan *Access, rounds)
+			for range rounds {
+				must(t, j.AcquireFuncWith(x, iface.RW, AcquireOptions{Async: true}, func(a *Access, err error) {
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					held <- a
+				}))
+				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+			}
+			var calls, inside atomic.Int64
+			stop := rt.PollWhileIdle(func() bool {
+				if inside.Add(1) > 1 {
+					t.Error("two workers poll at once")
+				}
+				defer inside.Add(-1)
+				if calls.Add(1)%3 == 0 {
+					select {
+					case a := <-held:
+						must(t, a.Release())
+					default:
+					}
+				}
+				return true
+			})
+			// Nothing but the poller releases the data, and the tasks need it.
+			must(t, j.Submit(&TaskSpec{Codelet: nop})) // wakes a worker
+			must(t, j.Wait(context.Background()))
+			stop()
+			n := calls.Load()
+			if n == 0 {
+				t.Error("no worker polled")
+			}
+			a, err := j.Acquire(context.Background(), x, iface.R)
+			must(t, err)
+			if got := iface.Slice[int64](a.Buffer())[0]; got != rounds {
+				t.Errorf("%d tasks ran, want %d", got, rounds)
+			}
+			must(t, a.Release())
+			if calls.Load() != n {
+				t.Error("a worker polled after stop")
+			}
+			must(t, j.Close())
+		})
+	}
+}
+
+// TestPollUntilFalse: workers whose poller returns false sleep, so that a wait that never ends is found, and poll again after the next task.
+func TestPollUntilFalse(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		rt, err := New(Options{Workers: workers})
+		must(t, err)
+		j := rt.NewJob(context.Background(), JobOptions{DetectStuck: true})
+		var calls atomic.Int64
+		stop := rt.PollWhileIdle(func() bool { return calls.Add(1)%100 != 0 })
+		x := ints(t, rt, make([]int64, 1))
+		for range 3 {
+			before := calls.Load()
+			g := j.NewGate()
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
+			must(t, j.Submit(&TaskSpec{Codelet: nop}))
+			var stuck *StuckError
+			if _, err := j.Acquire(context.Background(), x, iface.R); !errors.As(err, &stuck) {
+				t.Errorf("an acquire behind a closed gate: %v, want a *StuckError", err)
+			}
+			enginetest.Eventually(t, "a worker polls", func() bool { return calls.Load() > before })
+			g.Open()
+			must(t, j.Wait(context.Background()))
+		}
+		stop()
+		must(t, j.Close())
+		must(t, rt.Close())
+	}
+}
+
+// TestPollersTogether: several pollers are called, and stop ends its own.
+func TestPollersTogether(t *testing.T) {
+	rt, err := New(Options{Workers: 2})
+	must(t, err)
+	defer func() { must(t, rt.Close()) }()
+	j := rt.NewJob(context.Background(), JobOptions{})
+	var first, second atomic.Int64
+	stopFirst := rt.PollWhileIdle(func() bool { first.Add(1); return false })
+	stopSecond := rt.PollWhileIdle(func() bool { second.Add(1); return true })
+	must(t, j.Submit(&TaskSpec{Codelet: nop}))
+	enginetest.Eventually(t, "both are called", func() bool { return first.Load() > 10 && second.Load() > 10 })
+	stopFirst()
+	n, m := first.Load(), second.Load()
+	enginetest.Eventually(t, "the second is called on", func() bool { return second.Load() > m+10 })
+	if first.Load() != n {
+		t.Error("the first was called after its stop")
+	}
+	stopSecond()
+	stopSecond() // again does nothing
+	must(t, j.Close())
+}
+
+// TestAcquireWaitsForOthers: a wait for data ends when the data is free, though it hears of no task that ends before, and in a job that finds stuck
+// waits also when workers never rest.
+func TestAcquireWaitsForOthers(t *testing.T) {
+	rt, err := New(Options{Workers: 2})
+	must(t, err)
+	defer func() { must(t, rt.Close()) }()
+	busy := rt.NewJob(context.Background(), JobOptions{})
+	end := make(chan struct{})
+	must(t, busy.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error { <-end; return nil })}))
+	j := rt.NewJob(context.Background(), JobOptions{DetectStuck: true})
+	x := ints(t, rt, make([]int64, 1))
+	g := j.NewGate()
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
+	began := time.Now()
+	var stuck *StuckError
+	if _, err := j.Acquire(context.Background(), x, iface.R); !errors.As(err, &stuck) {
+		t.Errorf("an acquire behind a closed gate, while a task of another job runs for %v: %v, want a *StuckError", time.Since(began), err)
+	}
+	time.AfterFunc(20*time.Millisecond, g.Open)
+	k, err := j.SubmitTask(&TaskSpec{Codelet: kernel("opens late", func(*TaskContext) error { time.Sleep(30 * time.Millisecond); return nil })})
+	must(t, err)
+	must(t, k.Wait(context.Background()))
+	a, err := j.Acquire(context.Background(), x, iface.R)
+	must(t, err)
+	must(t, a.Release())
+	close(end)
+	must(t, j.Close())
+	must(t, busy.Close())
+}
