@@ -33,5 +33,13 @@ type Comm interface {
 	Recv(from, tag int, into []byte, done func(n int, err error))
 }
 
+// Poller is a Comm that idle workers of the runtime poll, in place of a goroutine that they would have to wake.
+type Poller interface {
+	Comm
+	// Poll looks for messages that have arrived or gone, and calls done for them. It returns false if it is not worth to call it again soon. One goroutine
+	// at a time calls it.
+	Poll() bool
+}
+
 // MaxTag is the largest tag of a message.
 const MaxTag = 1<<20 - 1

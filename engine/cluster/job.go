@@ -55,6 +55,7 @@ type Job struct {
 	// releasesFast means that to release an access neither copies between memories nor runs tasks.
 	releasesFast bool
 	stopEnding   func() bool // see endTransfers
+	stopPolling  func()      // see Poller
 	watch        watch
 	lost         atomic.Pointer[lostError]
 	refused      error       // what refused a task
@@ -129,6 +130,10 @@ func newJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options, plans
 	j.meeting.all = make(chan struct{})
 	j.releasesFast = len(rt.Nodes()) == 1 && !rt.Sequential()
 	j.stopEnding = context.AfterFunc(ctx, j.endTransfers)
+	j.stopPolling = func() {}
+	if p, ok := comm.(Poller); ok && !plans {
+		j.stopPolling = rt.PollWhileIdle(p.Poll)
+	}
 	j.listen()
 	j.newWatch(o.DetectStuck)
 	return j
@@ -550,6 +555,7 @@ func (j *Job) Close() error {
 	j.farewell(nil)
 	j.sendArrival(true, nil)
 	j.sendArrival(false, nil)
+	j.stopPolling()
 	j.cancel(errors.New("cluster: the job is closed"))
 	return err
 }

@@ -3,20 +3,23 @@ package cluster
 import "github.com/starpush/starpush/accel/mpi"
 
 // OverMPI returns the end of this rank on a communicator of MPI, which nothing else uses. The caller closes the world.
-func OverMPI(c *mpi.Comm) Comm { return &overMPI{c, c.World()} }
+func OverMPI(c *mpi.Comm) Comm { return &overMPI{c, c.World(), c.World().NewPoller()} }
 
 type overMPI struct {
-	comm  *mpi.Comm
-	world *mpi.World
+	comm   *mpi.Comm
+	world  *mpi.World
+	poller *mpi.Poller
 }
+
+func (o *overMPI) Poll() bool { return o.poller.Poll() }
 
 func (o *overMPI) Rank() int { return o.world.Rank() }
 func (o *overMPI) Size() int { return o.world.Size() }
 
 func (o *overMPI) Send(to, tag int, data []byte, done func(error)) {
-	o.comm.Isend(data, to, tag).OnDone(func(_ mpi.Status, err error) { done(err) })
+	o.comm.IsendFunc(data, to, tag, done)
 }
 
 func (o *overMPI) Recv(from, tag int, into []byte, done func(int, error)) {
-	o.comm.Irecv(into, from, tag).OnDone(func(s mpi.Status, err error) { done(int(s.Bytes), err) })
+	o.comm.IrecvFunc(into, from, tag, done)
 }

@@ -94,7 +94,8 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 	}
 	tag := nextTag(&j.gotFrom[from])
 	d := h.Desc()
-	j.figures.count(from, j.rank, fixedBytes(h, d.Bytes()))
+	bytes := d.Bytes()
+	j.figures.count(from, j.rank, fixedBytes(h, bytes))
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.W, engine.AcquireOptions{Overwrites: true, Async: true}, func(a *engine.Access, err error) {
 		if err == nil && j.Err() == nil {
@@ -106,11 +107,11 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 		j.watch.starts(1)
 		go func() {
 			defer j.transfers.Done()
-			d := d
+			bytes := bytes
 			if err == nil {
-				d = a.Buffer().Desc // cut to the content
+				bytes = a.Buffer().Bytes() // cut to the content
 			}
-			data := make([]byte, max(1, d.Bytes()))
+			data := make([]byte, max(1, bytes))
 			j.watch.receives(from, tag, err == nil)
 			j.watch.starts(-1)
 			n, failed := j.receiveNow(data, from, tag)
@@ -124,7 +125,7 @@ func (j *Job) receive(h *datamgr.Handle, from int) error {
 				_ = a.Fail(failed)
 			default:
 				j.addContent(from, j.rank, a)
-				if d.Bytes() > 0 {
+				if bytes > 0 {
 					copyRows(a.Buffer(), data, true)
 				}
 				_ = a.Release()

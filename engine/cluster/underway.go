@@ -16,6 +16,7 @@ type underway struct {
 	mu struct {
 		sync.Mutex
 		first *transfer
+		spare *transfer // some whose memory is used again, linked by next
 	}
 }
 
@@ -27,16 +28,30 @@ type transfer struct {
 	peer, tag int
 	starting  atomic.Bool // the call that starts it has not returned
 	ended     atomic.Bool
+	users     atomic.Int32 // the call that starts it, the Comm, and functions that go on: the last one gives its memory back
+
+	onSent     func(error) // x.sent and x.received
+	onReceived func(int, error)
 
 	prev, next *transfer // guarded by underway.mu
 }
 
 // begin returns a transfer that has a until it ends.
 func (j *Job) begin(a *engine.Access, size, peer, tag int) *transfer {
-	x := &transfer{j: j, access: a, size: size, peer: peer, tag: tag}
-	x.starting.Store(true)
 	u := &j.underway
 	u.mu.Lock()
+	x := u.mu.spare
+	if x != nil {
+		u.mu.spare = x.next
+	} else {
+		x = &transfer{j: j}
+		x.onSent, x.onReceived = x.sent, x.received
+	}
+	x.access, x.size, x.peer, x.tag = a, size, peer, tag
+	x.prev = nil
+	x.starting.Store(true)
+	x.ended.Store(false)
+	x.users.Store(2)
 	if x.next = u.mu.first; x.next != nil {
 		x.next.prev = x
 	}
@@ -52,13 +67,26 @@ func (x *transfer) started() {
 	if x.j.ctx.Err() != nil {
 		x.end(context.Cause(x.j.ctx))
 	}
+	x.free()
+}
+
+// free gives the memory of x back, if nothing uses it any more.
+func (x *transfer) free() {
+	if x.users.Add(-1) > 0 {
+		return
+	}
+	u := &x.j.underway
+	x.access = nil
+	u.mu.Lock()
+	x.next, u.mu.spare = u.mu.spare, x
+	u.mu.Unlock()
 }
 
 // sendFrom sends data, the memory of a, which it releases when the message has gone.
 func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int) {
 	x := j.begin(a, 0, to, tag)
 	j.watch.sends(to, tag, true)
-	j.comm.Send(to, tag, data, x.sent)
+	j.comm.Send(to, tag, data, x.onSent)
 	x.started()
 }
 
@@ -68,13 +96,14 @@ func (x *transfer) sent(err error) {
 		_ = x.j.fail(err)
 	}
 	x.end(nil)
+	x.free()
 }
 
 // receiveInto receives a message into data, the memory of a, which it releases then.
 func (j *Job) receiveInto(a *engine.Access, data []byte, from, tag int) {
 	x := j.begin(a, len(data), from, tag)
 	j.watch.receives(from, tag, true)
-	j.comm.Recv(from, tag, data, x.received)
+	j.comm.Recv(from, tag, data, x.onReceived)
 	x.started()
 }
 
@@ -87,8 +116,13 @@ func (x *transfer) received(n int, err error) {
 		x.j.addContent(x.peer, x.j.rank, x.access)
 		x.end(nil)
 	default:
-		go func() { x.end(x.j.checkReceived(n, x.size, x.peer, x.tag)) }()
+		go func() {
+			x.end(x.j.checkReceived(n, x.size, x.peer, x.tag))
+			x.free()
+		}()
+		return
 	}
+	x.free()
 }
 
 // end releases the access of x, unless it was: with an error its data has lost the value.
@@ -96,6 +130,7 @@ func (x *transfer) end(err error) {
 	if x.ended.Swap(true) {
 		return
 	}
+	a, received := x.access, x.size > 0
 	u := &x.j.underway
 	u.mu.Lock()
 	if x.prev == nil {
@@ -107,21 +142,23 @@ func (x *transfer) end(err error) {
 		x.next.prev = x.prev
 	}
 	u.mu.Unlock()
-	release := func() {
-		if err != nil && x.size > 0 {
-			_ = x.access.Fail(err)
-		} else {
-			_ = x.access.Release()
-		}
-		x.j.transfers.Done()
-	}
 	// The goroutine of the Comm must not wait for copies between memories, or run tasks. In the call that starts the message the next one would start in
 	// turn, and so on.
 	if x.starting.Load() || !x.j.releasesFast {
-		go release()
+		go x.j.release(a, received, err)
 		return
 	}
-	release()
+	x.j.release(a, received, err)
+}
+
+// release releases the access of a message. Data without its message has lost its value.
+func (j *Job) release(a *engine.Access, received bool, err error) {
+	if err != nil && received {
+		_ = a.Fail(err)
+	} else {
+		_ = a.Release()
+	}
+	j.transfers.Done()
 }
 
 // endTransfers ends what is under way, because the job has.
@@ -130,10 +167,14 @@ func (j *Job) endTransfers() {
 	for {
 		j.underway.mu.Lock()
 		x := j.underway.mu.first
+		if x != nil {
+			x.users.Add(1)
+		}
 		j.underway.mu.Unlock()
 		if x == nil {
 			return
 		}
 		x.end(err)
+		x.free()
 	}
 }

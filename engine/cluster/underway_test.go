@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+// TestEndOfTransfers: a message may end while its job does. Its access is released once, and its memory is used again only after that.
+func TestEndOfTransfers(t *testing.T) {
+	rounds := 20000
+	if testing.Short() {
+		rounds = 2000
+	}
+	rt, err := engine.New(engine.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := NewJob(context.Background(), rt, Local(1)[0], Options{})
+	h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{1}}, func(b *iface.Buffer) error {
+		clear(iface.Slice[int64](b))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for k := range rounds {
+		for range 2 {
+			j.transfers.Add(1)
+			err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Async: true}, func(a *engine.Access, err error) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				x := j.begin(a, 0, 0, 0)
+				x.started()
+				group.Go(func() { x.sent(nil) })
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if k%2 == 0 {
+			group.Go(j.endTransfers)
+		}
+		group.Wait()
+	}
+	j.transfers.Wait()
+	if first := j.underway.mu.first; first != nil {
+		t.Errorf("a transfer is left: %+v", first)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Error(err)
+	}
+}
