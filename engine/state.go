@@ -76,7 +76,6 @@ type Runtime struct {
 	gangs         gangs
 	lanes         lanes
 	waiting       waiting
-	pollers       pollers
 	_             [64]byte
 	group         sync.WaitGroup
 	releasers     sync.Pool
@@ -89,6 +88,9 @@ type Runtime struct {
 	closeErr      error
 	models        models
 	pins          pins
+	_             [64]byte
+	pollers       pollers
+	resting       waitQueue // goroutines that hear of changes only while all workers sleep
 }
 
 // pins is what PinSlice has pinned. It keeps the memory alive.
@@ -207,8 +209,8 @@ func (rt *Runtime) progress() {
 	if rt.waiting.n.Load() > 0 {
 		rt.waiting.notify()
 	}
-	if rt.waiting.rest.n.Load() > 0 && int(rt.parking.parked.Load()) == len(rt.workers) {
-		rt.waiting.rest.notify()
+	if rt.resting.n.Load() > 0 && int(rt.parking.parked.Load()) == len(rt.workers) {
+		rt.resting.notify()
 	}
 }
 
@@ -622,7 +624,6 @@ type part struct {
 type waiting struct {
 	waitQueue
 	prompt atomic.Int32 // of those, the ones to wake after every task
-	rest   waitQueue    // goroutines that hear of changes while all workers sleep alone
 }
 
 type waitQueue struct {

@@ -74,7 +74,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 	// A wait for a signal alone need not hear of each task that ends.
 	q, again := &rt.waiting.waitQueue, (<-chan time.Time)(nil)
 	if ready == nil && !called && !rt.opt.Sequential {
-		q = &rt.waiting.rest
+		q = &rt.resting
 		if j.opt.DetectStuck {
 			ticker := time.NewTicker(stallTime) // for stall
 			defer ticker.Stop()

@@ -683,4 +683,4 @@ func TestCloseJobTwiceAtOnce(t *testing.T) {
 }
 
 // waiters is how many goroutines wait for something to change.
-func (rt *Runtime) waiters() int { return int(rt.waiting.n.Load() + rt.waiting.rest.n.Load()) }
+func (rt *Runtime) waiters() int { return int(rt.waiting.n.Load() + rt.resting.n.Load()) }

@@ -118,9 +118,9 @@ func (w *worker) work() {
 			return
 		}
 		if !looking && spins == 0 {
-			looking = p.looking.CompareAndSwap(0, 1) || rt.pollers.want() && p.looking.CompareAndSwap(0, 1)
+			looking = p.looking.CompareAndSwap(0, 1)
 		}
-		if looking && rt.pollers.poll() {
+		if rt.pollers.all.Load() != nil && w.poll(&looking) {
 			continue
 		}
 		if looking && spins < 40 {
@@ -155,7 +155,7 @@ func (w *worker) work() {
 		if rt.quit.Load() && p.leave(w) {
 			return
 		}
-		if (again || w.wanted() || rt.pollers.wanted.Load() && p.looking.Load() == 0) && p.leave(w) {
+		if (again || w.wanted() || rt.pollers.all.Load() != nil && rt.pollers.wanted.Load() && p.looking.Load() == 0) && p.leave(w) {
 			continue
 		}
 		if int(p.parked.Add(1)) == len(rt.workers) {
