@@ -230,6 +230,7 @@ package engine
 // Locks, in the order in which they may be taken:
 //
 //	the drain lock (Sequential only): one goroutine runs tasks at a time
+//	a poller's lock: one goroutine at a time calls it; a call may take all that follow, and pollers.mu is a leaf
 //	the submission lock (datamgr.Registry.Lock): registering accesses, handles,
 //	    views, gates, tags, prepared tasks, sub-graphs, sequences, held data, a
 //	    job's submission counts
@@ -246,7 +247,7 @@ package engine
 // the submission lock take the Submission, too: a closure must not capture one that is over
 // when it runs.
 //
-// No lock except the drain lock is held while a kernel, a shape function, a
+// No lock except the drain lock and a poller's is held while a kernel, a shape function, a
 // reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
 // under the submission lock, so that events have its order. A fetch frees the
 // datum's lock while bytes move.
