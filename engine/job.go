@@ -166,10 +166,11 @@ func (j *Job) Close() error {
 	var stuck *StuckError
 	over := func(datamgr.Submission) bool { return j.live == j.ended.Load() && j.calls == 0 }
 	err := rt.waitUntil(context.Background(), func(sub datamgr.Submission) bool {
+		quiet := rt.isIdle(sub) && !rt.callsGoOn(sub) // before the count: what ends in between is seen
 		if over(sub) {
 			return true
 		}
-		if !rt.isIdle(sub) || rt.callsGoOn(sub) {
+		if !quiet {
 			return false
 		}
 		stuck = j.stuck(sub, func(t *task) bool { return t.job == j && t.kind != acquireTask }, true)

@@ -92,12 +92,13 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 	for {
 		var stuck *StuckError
 		sub := rt.reg.Lock()
-		ok := signal != nil && closed() || ready != nil && ready(sub)
 		// a callback that Close waits for must not wait for ever
 		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
+		quiet := detect && !rt.callsGoOn(sub) && rt.isIdle(sub) // before the look at what is waited for: what ends in between is seen
+		ok := signal != nil && closed() || ready != nil && ready(sub)
 		switch {
 		case ok || !detect:
-		case !rt.callsGoOn(sub) && rt.isIdle(sub):
+		case quiet:
 			stuck = j.stuck(sub, needs, true)
 		case stall.blocked(sub):
 			stuck = j.stuck(sub, needs, false)
