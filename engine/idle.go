@@ -55,6 +55,11 @@ func (ps *pollers) change(fn func([]*poller) []*poller) {
 	ps.all.Store(&all)
 }
 
+// missed reports whether a worker wants a poll, and none looks for work that would make it.
+func (ps *pollers) missed(p *parking) bool {
+	return ps.all.Load() != nil && ps.wanted.Load() && p.looking.Load() == 0
+}
+
 // callsBetweenYields is how many calls of poll come before one that lets other goroutines run first, which takes as long as a poll of MPI.
 const callsBetweenYields = 4
 

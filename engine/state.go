@@ -626,6 +626,7 @@ type waiting struct {
 	prompt atomic.Int32 // of those, the ones to wake after every task
 }
 
+// waitQueue holds goroutines, each by a channel that hears of a change.
 type waitQueue struct {
 	n  atomic.Int32 // length of the list
 	mu struct {

@@ -155,7 +155,7 @@ func (w *worker) work() {
 		if rt.quit.Load() && p.leave(w) {
 			return
 		}
-		if (again || w.wanted() || rt.pollers.all.Load() != nil && rt.pollers.wanted.Load() && p.looking.Load() == 0) && p.leave(w) {
+		if (again || w.wanted() || rt.pollers.missed(p)) && p.leave(w) {
 			continue
 		}
 		if int(p.parked.Add(1)) == len(rt.workers) {

@@ -867,15 +867,16 @@ func dies(how func()) func(context.Context, *World) error {
 	}
 }
 
-func TestPingPong(t *testing.T) {
+// eachLevel runs a case on n ranks of each implementation, with each level of threads that Init takes.
+func eachLevel(t *testing.T, n int, name string) {
 	for level := Funneled; level <= Multiple; level++ {
 		t.Run(level.String(), func(t *testing.T) {
-			eachMPI(t, func(t *testing.T, i implementation) {
-				i.pass(t, 2, "pingpong", fmt.Sprintf("%s=%d", threadsVariable, level))
-			})
+			eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, n, name, fmt.Sprintf("%s=%d", threadsVariable, level)) })
 		})
 	}
 }
+
+func TestPingPong(t *testing.T) { eachLevel(t, 2, "pingpong") }
 
 func TestMany(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, 3, "many") })
@@ -941,29 +942,13 @@ func TestCloseGivesUp(t *testing.T) {
 	})
 }
 
-func TestPollers(t *testing.T) {
-	for level := Funneled; level <= Multiple; level++ {
-		t.Run(level.String(), func(t *testing.T) {
-			eachMPI(t, func(t *testing.T, i implementation) {
-				i.pass(t, 2, "pollers", fmt.Sprintf("%s=%d", threadsVariable, level))
-			})
-		})
-	}
-}
+func TestPollers(t *testing.T) { eachLevel(t, 2, "pollers") }
 
 func TestLocked(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) { i.pass(t, 1, "locked") })
 }
 
-func TestCallbacks(t *testing.T) {
-	for level := Funneled; level <= Multiple; level++ {
-		t.Run(level.String(), func(t *testing.T) {
-			eachMPI(t, func(t *testing.T, i implementation) {
-				i.pass(t, 1, "callbacks", fmt.Sprintf("%s=%d", threadsVariable, level))
-			})
-		})
-	}
-}
+func TestCallbacks(t *testing.T) { eachLevel(t, 1, "callbacks") }
 
 func TestProbeFails(t *testing.T) {
 	eachMPI(t, func(t *testing.T, i implementation) {
