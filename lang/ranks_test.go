@@ -85,7 +85,7 @@ print(x)
 codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k + i) } }
 register x = vector[f64](24, fill = 1)
 partition x by blocks(6)
-for k in 0..20 { for b in 0..6 { insert add(RW x[b], k) with rank = k + b, priority = b } }
+for k in 0..20 { for b in 0..6 { insert add(RW x[b], k) with rank = k + b, priority = b, ssend = b % 2 == 0 } }
 let t = insert add(RW x[5], 2) with rank = 3
 wait t
 insert add(RW x[5], 2)

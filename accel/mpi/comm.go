@@ -88,6 +88,13 @@ func (c *Comm) IsendFunc(buf []byte, to, tag int, done func(error)) {
 	c.send(r, buf, tag, c.w.lib.isend, c.w.lib.isendC)
 }
 
+// IssendFunc is IsendFunc that ends only once the receiver has started to receive the message.
+func (c *Comm) IssendFunc(buf []byte, to, tag int, done func(error)) {
+	r := c.privateRequest("MPI_Issend", sending, to)
+	r.sent = done
+	c.send(r, buf, tag, c.w.lib.issend, c.w.lib.issendC)
+}
+
 // privateRequest returns a request that its user does not get.
 func (c *Comm) privateRequest(name string, kind requestKind, peer int) *Request {
 	r := requests.Get().(*Request)

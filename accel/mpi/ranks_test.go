@@ -663,7 +663,11 @@ func pollers(ctx context.Context, w *World) error {
 	}
 	var send func(k int)
 	send = func(k int) {
-		c.IsendFunc(fill(size(w.Rank(), k), uint64(w.Rank()), uint64(k)), peer, 1, func(err error) {
+		begin := c.IsendFunc
+		if k%3 == 0 {
+			begin = c.IssendFunc
+		}
+		begin(fill(size(w.Rank(), k), uint64(w.Rank()), uint64(k)), peer, 1, func(err error) {
 			report(err, func() error {
 				if k+1 < messages {
 					send(k + 1)

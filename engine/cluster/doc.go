@@ -28,6 +28,8 @@ type Comm interface {
 	Size() int
 	// Send sends data to another rank. Tags are 0 to MaxTag.
 	Send(to, tag int, data []byte, done func(error))
+	// Ssend is Send that calls done only once the receive for the message has been started.
+	Ssend(to, tag int, data []byte, done func(error))
 	// Recv receives a message, which may be shorter than into, and passes its length to done. A message
 	// that is longer is an error.
 	Recv(from, tag int, into []byte, done func(n int, err error))

@@ -267,4 +267,5 @@ func (noMessages) Rank() int   { return 0 }
 func (n noMessages) Size() int { return n.size }
 
 func (noMessages) Send(to, tag int, data []byte, done func(error))              { done(nil) }
+func (noMessages) Ssend(to, tag int, data []byte, done func(error))             { done(nil) }
 func (noMessages) Recv(from, tag int, into []byte, done func(n int, err error)) {}

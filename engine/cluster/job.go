@@ -46,6 +46,7 @@ type Job struct {
 	weights []int       // bytes by rank, zero between submissions
 	moves   []Move
 	deps    []engine.Dependency // of a task with AfterTickets
+	ssend   bool                // Task.Ssend
 
 	describe  func(error) []byte
 	failures  sentFailures
@@ -158,6 +159,9 @@ type Task struct {
 	// AfterTickets lists tasks of this job that the task waits for, whichever ranks run them. When one of them failed or was cancelled, this one
 	// is cancelled. TaskSpec.After can have gates only.
 	AfterTickets []*Ticket
+	// Ssend has the values that the task needs sent synchronously, as StarPU's STARPU_SSEND: a send ends, and its data may be written on the rank that sends
+	// it, only once the receive has been started. MPI then keeps no copy of small values on a rank that is behind, but the sender waits for that rank.
+	Ssend bool
 }
 
 // RankError says that a rank does not exist.

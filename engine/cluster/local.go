@@ -26,8 +26,14 @@ type network struct {
 
 // queue has messages that were not received, or receives that got none yet.
 type queue struct {
-	sent     [][]byte
+	sent     []parcel
 	receives []receipt
+}
+
+// parcel is a message that was sent.
+type parcel struct {
+	data  []byte
+	taken func(error) // called once a receive has it; nil: the sender does not wait for that
 }
 
 type receipt struct {
@@ -44,27 +50,46 @@ func (l *local) Rank() int { return l.rank }
 func (l *local) Size() int { return l.size }
 
 func (l *local) Send(to, tag int, data []byte, done func(error)) {
-	if to < 0 || to >= l.size || tag < 0 || tag > MaxTag {
-		done(fmt.Errorf("cluster: no message to rank %d with tag %d is possible", to, tag))
+	if err := l.check(to, tag); err != nil {
+		done(err)
 		return
 	}
-	r := l.net.pass(route{l.rank, to, tag}, append(make([]byte, 0, len(data)), data...), nil)
+	r := l.net.pass(route{l.rank, to, tag}, parcel{data: copyOf(data)}, nil)
 	done(nil)
 	r.end()
 }
 
+func (l *local) Ssend(to, tag int, data []byte, done func(error)) {
+	if err := l.check(to, tag); err != nil {
+		done(err)
+		return
+	}
+	l.net.pass(route{l.rank, to, tag}, parcel{copyOf(data), done}, nil).end()
+}
+
+// check returns an error if there is no such rank or tag.
+func (l *local) check(to, tag int) error {
+	if to < 0 || to >= l.size || tag < 0 || tag > MaxTag {
+		return fmt.Errorf("cluster: no message to rank %d with tag %d is possible", to, tag)
+	}
+	return nil
+}
+
+// copyOf returns a copy that is not nil.
+func copyOf(data []byte) []byte { return append(make([]byte, 0, len(data)), data...) }
+
 func (l *local) Recv(from, tag int, into []byte, done func(int, error)) {
-	l.net.pass(route{from, l.rank, tag}, nil, &receipt{into, done}).end()
+	l.net.pass(route{from, l.rank, tag}, parcel{}, &receipt{into, done}).end()
 }
 
 // delivery is a message and its receipt, or nothing yet.
 type delivery struct {
-	data []byte
-	to   *receipt
+	parcel
+	to *receipt
 }
 
-// pass adds a message, or a receipt, and returns a pair of them if there is one now.
-func (n *network) pass(at route, data []byte, to *receipt) (d delivery) {
+// pass adds a message, or with to a receipt, and returns a pair of them if there is one now.
+func (n *network) pass(at route, message parcel, to *receipt) (d delivery) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	q := n.queues[at]
@@ -73,7 +98,7 @@ func (n *network) pass(at route, data []byte, to *receipt) (d delivery) {
 		n.queues[at] = q
 	}
 	if to == nil {
-		q.sent = append(q.sent, data)
+		q.sent = append(q.sent, message)
 	} else {
 		q.receives = append(q.receives, *to)
 	}
@@ -90,6 +115,9 @@ func (n *network) pass(at route, data []byte, to *receipt) (d delivery) {
 func (d delivery) end() {
 	if d.to == nil {
 		return
+	}
+	if d.taken != nil {
+		d.taken(nil)
 	}
 	if len(d.data) > len(d.to.into) {
 		d.to.done(0, errors.New("cluster: the message is longer than the memory for it"))

@@ -20,6 +20,10 @@ func (o *overMPI) Send(to, tag int, data []byte, done func(error)) {
 	o.comm.IsendFunc(data, to, tag, done)
 }
 
+func (o *overMPI) Ssend(to, tag int, data []byte, done func(error)) {
+	o.comm.IssendFunc(data, to, tag, done)
+}
+
 func (o *overMPI) Recv(from, tag int, into []byte, done func(int, error)) {
 	o.comm.IrecvFunc(into, from, tag, done)
 }

@@ -22,6 +22,8 @@ func (s silent) Send(_, tag int, _ []byte, _ func(error)) {
 	}
 }
 
+func (s silent) Ssend(to, tag int, data []byte, done func(error)) { s.Send(to, tag, data, done) }
+
 func (s silent) Recv(_, tag int, _ []byte, _ func(int, error)) {
 	if tag < tags {
 		s.b.Error("a message is received")

@@ -94,6 +94,7 @@ func (s several) task(n *submission) *Task {
 	if n.on >= 0 {
 		t.On = 1 + n.on%s.j.Size()
 	}
+	t.Ssend = n.args[0].Int()%4 == 0
 	for _, k := range n.after {
 		t.AfterTickets = append(t.AfterTickets, (*s.kept)[k])
 	}

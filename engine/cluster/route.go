@@ -22,6 +22,10 @@ func (j *Job) route(t *Task) (rank int, err error) {
 	if rank, err = j.check(t); err != nil {
 		return 0, err
 	}
+	if t.Ssend {
+		j.ssend = true
+		defer func() { j.ssend = false }()
+	}
 	if len(t.AfterTickets) > 0 {
 		if j.deps, err = j.after(t, rank); err != nil {
 			return 0, j.fail(err)

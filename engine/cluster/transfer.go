@@ -28,7 +28,7 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 	if objectOf(h) != nil {
 		return j.sendValue(h, to)
 	}
-	tag := j.sendTag(to)
+	tag, ssend := j.sendTag(to), j.ssend
 	d := h.Desc()
 	j.figures.count(j.rank, to, fixedBytes(h, d.Bytes()))
 	j.transfers.Add(1)
@@ -36,7 +36,7 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 		if err == nil {
 			j.addContent(j.rank, to, a)
 			if data, whole := contiguous(a.Buffer()); whole && len(data) > 0 {
-				j.sendFrom(a, data, to, tag)
+				j.sendFrom(a, data, to, tag, ssend)
 				return
 			}
 		}
@@ -45,15 +45,19 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 			defer j.transfers.Done()
 			if err != nil {
 				j.sendNow(nil, to, tag)
-				sent := j.startSend(j.pack(err), to, tag)
+				sent := j.startSend(j.pack(err), to, tag, false)
 				j.watch.starts(-1)
 				j.awaitSend(sent)
 				return
 			}
 			data := make([]byte, max(1, a.Buffer().Bytes())) // an empty message means failure
 			copyRows(a.Buffer(), data, false)
-			_ = a.Release()
-			sent := j.startSend(data, to, tag)
+			if ssend {
+				defer a.Release()
+			} else {
+				_ = a.Release()
+			}
+			sent := j.startSend(data, to, tag, ssend)
 			j.watch.starts(-1)
 			j.awaitSend(sent)
 		}()
@@ -66,14 +70,23 @@ func (j *Job) send(h *datamgr.Handle, to int) error {
 
 // sendNow sends a message and returns when its memory is free, or the job has failed. A job that has failed sends what it was to send, or why it
 // cannot: a rank that is behind may need that to come as far.
-func (j *Job) sendNow(data []byte, to, tag int) { j.awaitSend(j.startSend(data, to, tag)) }
+func (j *Job) sendNow(data []byte, to, tag int) { j.awaitSend(j.startSend(data, to, tag, false)) }
 
-// startSend is the first half of sendNow.
-func (j *Job) startSend(data []byte, to, tag int) (done chan error) {
+// startSend is the first half of sendNow; with ssend the message is one of Comm.Ssend.
+func (j *Job) startSend(data []byte, to, tag int, ssend bool) (done chan error) {
 	done = make(chan error, 1)
 	j.watch.sends(to, tag, false)
-	j.comm.Send(to, tag, data, func(err error) { done <- err })
+	j.post(to, tag, data, func(err error) { done <- err }, ssend)
 	return done
+}
+
+// post sends data by Comm.Send, or by Comm.Ssend.
+func (j *Job) post(to, tag int, data []byte, done func(error), ssend bool) {
+	if ssend {
+		j.comm.Ssend(to, tag, data, done)
+	} else {
+		j.comm.Send(to, tag, data, done)
+	}
 }
 
 // awaitSend is the second half.

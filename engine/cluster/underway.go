@@ -82,11 +82,11 @@ func (x *transfer) free() {
 	u.mu.Unlock()
 }
 
-// sendFrom sends data, the memory of a, which it releases when the message has gone.
-func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int) {
+// sendFrom sends data, the memory of a, which it releases when the message has gone; with ssend, when its receive has started.
+func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int, ssend bool) {
 	x := j.begin(a, 0, to, tag)
 	j.watch.sends(to, tag, true)
-	j.comm.Send(to, tag, data, x.onSent)
+	j.post(to, tag, data, x.onSent, ssend)
 	x.started()
 }
 

@@ -24,7 +24,7 @@ func objectOf(h *datamgr.Handle) *datamgr.Object { return datamgr.Managed{Handle
 
 // sendValue is send for a value of a Go type.
 func (j *Job) sendValue(h *datamgr.Handle, to int) error {
-	tag := j.sendTag(to)
+	tag, ssend := j.sendTag(to), j.ssend
 	j.figures.count(j.rank, to, 0)
 	j.transfers.Add(1)
 	err := j.job.AcquireFuncWith(h, iface.R, engine.AcquireOptions{Relay: true}, func(a *engine.Access, err error) {
@@ -35,7 +35,9 @@ func (j *Job) sendValue(h *datamgr.Handle, to int) error {
 			return
 		}
 		b, err := datamgr.Managed{Handle: h}.PackObject(a.Buffer())
-		_ = a.Release()
+		if !ssend {
+			_ = a.Release()
+		}
 		if err != nil {
 			_ = j.fail(valueError("sent", h, err))
 			return
@@ -43,11 +45,11 @@ func (j *Job) sendValue(h *datamgr.Handle, to int) error {
 		j.figures.addBytes(j.rank, to, int64(len(b)))
 		first := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))
 		if len(b) <= packedFirst {
-			j.sendNow(append(first, b...), to, tag)
+			j.awaitSend(j.startSend(append(first, b...), to, tag, ssend))
 			return
 		}
 		j.sendNow(first, to, tag)
-		j.sendNow(b, to, tag)
+		j.awaitSend(j.startSend(b, to, tag, ssend))
 	})
 	if err != nil {
 		j.transfers.Done()

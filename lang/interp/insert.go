@@ -27,6 +27,7 @@ type siteState struct {
 	workers []int
 	nodes   []int // of operands that have one
 	on      int   // 1 + the rank that runs it; 0: the ranks decide
+	ssend   bool
 	after   []*cluster.Ticket
 	options engine.TaskOptions
 }
@@ -121,7 +122,7 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 // submitOnRank inserts the task of a site, which one of the ranks runs.
 func (m *Machine) submitOnRank(s *insertSite, st *siteState, keep bool) (*cluster.Ticket, error) {
 	t := &m.rankTask
-	t.TaskSpec, t.On, t.AfterTickets = st.spec, st.on, st.after
+	t.TaskSpec, t.On, t.AfterTickets, t.Ssend = st.spec, st.on, st.after, st.ssend
 	if t.Unordered || slices.ContainsFunc(t.Operands, func(op engine.Operand) bool { return op.Unordered }) {
 		m.oneRankOnly("a use of data without order", "leave `unordered` and `sequential = false` out", s.at)
 	}
@@ -426,7 +427,7 @@ type insertOptions struct {
 	rank, retry                       intFn
 	flops                             floatFn
 	name, where, worker, after, loose refFn
-	sync, sequential                  boolFn
+	sync, sequential, ssend           boolFn
 	at                                map[string]position
 }
 
@@ -592,6 +593,8 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			s.opts.loose = c.ref(o.Value)
 		case "sync":
 			s.opts.sync = c.bool(o.Value)
+		case "ssend":
+			s.opts.ssend = c.bool(o.Value)
 		case "sequential":
 			s.opts.sequential = c.bool(o.Value)
 		}
@@ -817,6 +820,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		if m.plan != nil {
 			m.plan.on = 1 + uint64(r)
 		}
+	}
+	if o.ssend != nil {
+		st.ssend = o.ssend(f)
 	}
 	if o.flops != nil {
 		spec.Flops = o.flops(f)

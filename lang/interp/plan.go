@@ -707,7 +707,7 @@ var plainBuiltins = []string{"abs", "ceil", "close", "cos", "erf", "exp", "float
 	"pow", "range", "round", "sin", "sqrt", "tan", "tanh"}
 
 // plainOptions of an insert have no say in whether it is right.
-var plainOptions = []string{"bundle", "color", "flops", "name", "priority", "rank", "retry", "where"}
+var plainOptions = []string{"bundle", "color", "flops", "name", "priority", "rank", "retry", "ssend", "where"}
 
 // repeatable reports whether a function gives nothing back, and does nothing but insert
 // tasks, also by way of functions that are so: all that a second call with the same

@@ -120,6 +120,7 @@ var StarPUNames = []struct{ Prefix, Help string }{
 	{"starpu_variable", "write `register x = variable[f64](fill = 0)`"}, {"starpu_vector", "write `register x = vector[f64](n)`"}, {"starpu_matrix", "write `register x = matrix[f64](rows, cols)`"},
 	{"STARPU_VALUE", "a value is passed as it is: `insert f(2.0, RW x)`"},
 	{"STARPU_PRIORITY", "write `insert f(RW x) with priority = 1`"},
+	{"STARPU_SSEND", "write `insert f(R x, RW y) with ssend = true`"},
 	{"STARPU_MAIN_RAM", "main memory is `ram`"}, {"STARPU_NMAX", ""},
 	{"STARPU_R", "put the access mode before the data: `R x`, `RW x`"}, {"STARPU_W", "put the access mode before the data: `W x`"},
 	{"STARPU_COMMUTE", "put the access mode before the data: `COMMUTE x`"}, {"STARPU_SCRATCH", "put the access mode before the data: `SCRATCH x`"},

@@ -353,6 +353,7 @@ var Options = []OptionSet{
 		{"rank", IntOption, "rank that runs it, modulo the number of ranks"},
 		{"retry", IntOption, "how often its kernel may run again after it failed"},
 		{"sequential", BoolOption, "false: no implicit dependencies"},
+		{"ssend", BoolOption, "true: ranks send what it needs synchronously"},
 		{"sync", BoolOption, "true: wait until the task has ended"},
 		{"unordered", HandlesOption, "no implicit dependencies on these"},
 		{"where", KindsOption, "kinds of workers that may run it"},

@@ -113,6 +113,7 @@ type alone struct{}
 func (alone) Rank() int                                   { return 0 }
 func (alone) Size() int                                   { return 1 }
 func (alone) Send(_, _ int, _ []byte, _ func(error))      { panic("one rank sends a message") }
+func (alone) Ssend(_, _ int, _ []byte, _ func(error))     { panic("one rank sends a message") }
 func (alone) Recv(_, _ int, _ []byte, _ func(int, error)) { panic("one rank receives a message") }
 
 // runRank runs c on one rank, and prints on w if that is rank 0.

@@ -542,7 +542,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 		s.Args[k] = Arg{Expr: g.scalarArg(t)}
 	}
 	if g.chance(15) {
-		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2", "retry = 2", "retry = 1, color = 3")
+		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0", "rank = 1", "rank = 6, priority = 2", "ssend = true", "rank = 2, ssend = true", "retry = 2", "retry = 1, color = 3")
 	}
 	return s
 }
