@@ -278,11 +278,14 @@ func (in standardInput) Read(b []byte) (int, error) {
 	}
 }
 
+// stdinName is what messages call a script from standard input.
+const stdinName = "stdin"
+
 // readScript reads a script until ctx ends; "-" is standard input, read in full.
 func (a *app) readScript(ctx context.Context, name string) (shown string, src []byte, err error) {
 	shown = name
 	if name == "-" {
-		shown = "stdin"
+		shown = stdinName
 		in := a.in
 		if f, ok := in.(*os.File); ok {
 			in = standardInput{ctx, f}

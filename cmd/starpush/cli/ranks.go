@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -76,6 +77,27 @@ func (r *ranks) options(o *runFlags) []lang.Option {
 	return all
 }
 
+// followsRankZero reports whether this process is another rank of a run than rank 0, which alone has the standard input of mpirun: that of
+// the others may be open, and never end.
+func followsRankZero() bool {
+	launch, ok := mpi.Launched()
+	return ok && launch.Size != 1 && launch.Rank > 0
+}
+
+// share gives all ranks what rank 0 has.
+func (r *ranks) share(ctx context.Context, mine []byte) ([]byte, error) {
+	c := r.world.Comm()
+	size := binary.LittleEndian.AppendUint64(nil, uint64(len(mine)))
+	if _, err := c.Ibcast(size, 0).Wait(ctx); err != nil {
+		return nil, err
+	}
+	if r.world.Rank() > 0 {
+		mine = make([]byte, binary.LittleEndian.Uint64(size))
+	}
+	_, err := c.Ibcast(mine, 0).Wait(ctx)
+	return mine, err
+}
+
 // endWithin is how long a rank whose run has ended waits for the others, before it ends them all.
 const endWithin = 5 * time.Second
 
@@ -138,7 +160,8 @@ func (r *ranks) speak(err error) {
 }
 
 // startRanks runs this command again on n ranks of this machine, through the launcher of the MPI library.
-func (a *app) startRanks(ctx context.Context, n int64) error {
+// in is its standard input.
+func (a *app) startRanks(ctx context.Context, n int64, in io.Reader) error {
 	lib, err := mpi.Open()
 	if err != nil {
 		return usagef("--ranks needs MPI: %v", err)
@@ -163,7 +186,7 @@ func (a *app) startRanks(ctx context.Context, n int64) error {
 	ctx, stop := untilTerminated(ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, path, slices.Concat(args, []string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:]))...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the ranks
 	cmd.WaitDelay = 10 * time.Second

@@ -3,6 +3,7 @@ package cli
 // starpush run and bench, and --watch.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -152,6 +153,9 @@ func (a *app) check(o *runFlags) error {
 
 // runFile runs a script from a file, or from standard input for "-".
 func (a *app) runFile(ctx context.Context, o *runFlags, name string) error {
+	if name == "-" && followsRankZero() {
+		return a.runSource(ctx, o, stdinName, nil)
+	}
 	within, cancel := reading(ctx, o.timeout)
 	defer cancel()
 	shown, src, err := a.readScript(within, name)
@@ -175,11 +179,20 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		return err
 	}
 	if o.ranks > 1 {
-		return a.startRanks(ctx, o.ranks)
+		in := a.in
+		if name == stdinName { // it has been read
+			in = bytes.NewReader(src)
+		}
+		return a.startRanks(ctx, o.ranks, in)
 	}
 	ranks, err := a.joinRanks(ctx, o)
 	if err != nil {
 		return err
+	}
+	if ranks != nil && name == stdinName {
+		if src, err = ranks.share(ctx, src); err != nil {
+			return a.leave(ranks, err)
+		}
 	}
 	return a.leave(ranks, a.runHere(ctx, o, ranks, name, src))
 }
@@ -191,7 +204,7 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 		return err
 	}
 	script := name
-	if len(o.code) > 0 || name == "stdin" {
+	if len(o.code) > 0 || name == stdinName {
 		script = ""
 	}
 	if err := checkOutputs(script, o.outputs(saves)...); err != nil {
