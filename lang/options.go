@@ -74,7 +74,8 @@ func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 
 // Ranks makes the run one of several processes that run the script together, each with a Runtime of its own: each executes all of the
 // script, a task runs on one of them, and all read the same values. Every rank must be given the same script, params and
-// data. All print and save the same, so one of them should show it. A session has one rank, and so has a plan without PlanRanks.
+// data. All print and save the same, so one of them should show it. Sessions of all ranks do what that of rank 0 does: see Session.Follow. A plan without
+// PlanRanks has one rank.
 func Ranks(c cluster.Comm) Option { return func(o *runConfig) { o.Config.Ranks = c } }
 
 // ObserveRanks calls fn at the end of a run on several ranks, with what each rank did: tasks, messages, times. All ranks are given it, or none.

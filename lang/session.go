@@ -38,6 +38,9 @@ type Session struct {
 	elide   int   // SetElide
 	err     error // of the options
 	closed  bool
+
+	ranks       *sessionRanks // nil: there is one rank
+	lostOnRanks []string      // by the last Lost
 }
 
 // Result is the result of an entry.
@@ -83,6 +86,9 @@ func (s *Session) start() {
 	s.did = record{}
 	s.checker = check.NewSession(s.comp.envFor(s.ctx))
 	cfg := s.comp.runConfig(s.rt, s.opts)
+	if s.err = s.joinRanks(cfg); s.err != nil {
+		return
+	}
 	s.m, s.err = interp.NewSession(cfg, s.comp.kernels())
 	if s.err != nil {
 		return
@@ -117,8 +123,13 @@ func (s *Session) Eval(ctx context.Context, src string) (Result, error) {
 	if err := s.between("Eval"); err != nil {
 		return Result{}, err
 	}
-	s.entries++
-	return s.eval(ctx, fmt.Sprintf("<entry %d>", s.entries), src)
+	var res Result
+	err := s.together(interp.Context(ctx), &order{Op: evalOp, Src: src}, func() (err error) {
+		s.entries++
+		res, err = s.eval(ctx, fmt.Sprintf("<entry %d>", s.entries), src)
+		return err
+	})
+	return res, err
 }
 
 // Load runs a script in the session; its names join those of the session. Of opts,
@@ -133,14 +144,26 @@ func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Opt
 			o(rc)
 		}
 	}
+	if s.ranks != nil && len(rc.Bindings) > 0 {
+		return Result{}, fmt.Errorf("lang: Load(%q): a session on several ranks binds no data; register it in the script, with `load`", name)
+	}
+	var res Result
+	err := s.together(interp.Context(ctx), &order{Op: loadOp, Name: name, Src: string(src), Params: rc.Params}, func() (err error) {
+		res, err = s.load(ctx, name, string(src), rc.Params, rc.Bindings)
+		return err
+	})
+	return res, err
+}
+
+func (s *Session) load(ctx context.Context, name, src string, params []interp.NamedValue, bindings []interp.NamedBinding) (Result, error) {
 	if s.m != nil && !s.closed {
-		restore, err := s.m.With(rc.Params, rc.Bindings)
+		restore, err := s.m.With(params, bindings)
 		if err != nil {
 			return Result{}, err
 		}
 		defer restore()
 	}
-	return s.eval(ctx, name, string(src))
+	return s.eval(ctx, name, src)
 }
 
 // between says why what cannot be done now: an entry has not ended, whose host function,
@@ -190,6 +213,10 @@ func (s *Session) Incomplete(src string) bool { return syntax.Incomplete(src) }
 
 // Wait returns when no task of the session is left; see Instance.Wait.
 func (s *Session) Wait(ctx context.Context) error {
+	return s.together(interp.Context(ctx), &order{Op: waitOp}, func() error { return s.wait(ctx) })
+}
+
+func (s *Session) wait(ctx context.Context) error {
 	if s.err != nil || s.closed {
 		return s.err
 	}
@@ -251,7 +278,12 @@ func (s *Session) Show(name string, lo, hi int) (string, error) {
 	if s.m == nil {
 		return "", s.err
 	}
-	return s.m.Show(context.Background(), name, lo, hi)
+	var text string
+	err := s.together(context.Background(), &order{Op: showOp, Name: name, Lo: lo, Hi: hi}, func() (err error) {
+		text, err = s.m.Show(context.Background(), name, lo, hi)
+		return err
+	})
+	return text, err
 }
 
 // ShowPart returns a part of a matrix, block or tensor, as text. spans has, for each index, the
@@ -261,7 +293,12 @@ func (s *Session) ShowPart(name string, spans ...[2]int) (string, error) {
 	if s.m == nil {
 		return "", s.err
 	}
-	return s.m.ShowPart(context.Background(), name, spans)
+	var text string
+	err := s.together(context.Background(), &order{Op: showPartOp, Name: name, Spans: spans}, func() (err error) {
+		text, err = s.m.ShowPart(context.Background(), name, spans)
+		return err
+	})
+	return text, err
 }
 
 // Handle returns a registered or extern name of the session.
@@ -280,6 +317,10 @@ func (s *Session) Reset(handlesOnly bool) error {
 	if s.m == nil || s.closed {
 		return s.err
 	}
+	return s.together(context.Background(), &order{Op: resetOp, On: handlesOnly}, func() error { return s.reset(handlesOnly) })
+}
+
+func (s *Session) reset(handlesOnly bool) error {
 	if handlesOnly {
 		names, ended, err := s.m.EndAll()
 		for _, n := range names {
@@ -304,8 +345,15 @@ func (s *Session) Close() error {
 	if s.closed || s.m == nil {
 		return nil
 	}
-	s.closed = true
-	return s.m.Close()
+	if s.ranks != nil && s.ranks.err != nil {
+		s.closed = true
+		s.m.GiveUp(s.ranks.err)
+		return s.m.Close()
+	}
+	return s.together(context.Background(), &order{Op: closeOp}, func() error {
+		s.closed = true
+		return s.m.Close()
+	})
 }
 
 // Doc returns the documentation of a name as markdown: of the session, of a module
@@ -377,6 +425,10 @@ func kindsDoc(o *types.Object) string {
 // value, or Show gives whole, is shown by its ends; matrices in proportion. 0 means as print does,
 // which it does not change.
 func (s *Session) SetElide(n int) {
+	_ = s.together(context.Background(), &order{Op: elideOp, Lo: n}, func() error { s.setElide(n); return nil })
+}
+
+func (s *Session) setElide(n int) {
 	s.elide = max(0, n)
 	if s.m != nil {
 		s.m.SetElide(s.elide)
@@ -385,6 +437,10 @@ func (s *Session) SetElide(n int) {
 
 // SetDigits is [Digits] from now on.
 func (s *Session) SetDigits(n int) {
+	_ = s.together(context.Background(), &order{Op: digitsOp, Lo: n}, func() error { s.setDigits(n); return nil })
+}
+
+func (s *Session) setDigits(n int) {
 	s.opts = append(s.opts[:len(s.opts):len(s.opts)], Digits(n)) // for Reset
 	if s.m != nil {
 		s.m.SetDigits(n)
@@ -404,6 +460,10 @@ func (s *Session) SetDeterministic(on bool) error {
 	case s.err != nil:
 		return s.err
 	}
+	return s.together(context.Background(), &order{Op: deterministicOp, On: on}, func() error { return s.setDeterministic(on) })
+}
+
+func (s *Session) setDeterministic(on bool) error {
 	if err := s.m.SetDeterministic(on); err != nil {
 		return err
 	}
@@ -444,7 +504,14 @@ func (s *Session) Lost() []string {
 	if s.m == nil || s.closed {
 		return nil
 	}
-	return s.m.Lost()
+	if s.ranks == nil {
+		return s.m.Lost()
+	}
+	_ = s.together(context.Background(), &order{Op: lostOp}, func() error {
+		s.lostOnRanks = s.m.Lost()
+		return nil
+	})
+	return s.lostOnRanks
 }
 
 // Presence describes the copies of some data on a memory node: Valid, Arriving and
@@ -481,6 +548,15 @@ func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
 	case s.err != nil:
 		return nil, s.err
 	}
+	var p *Plan
+	err := s.together(interp.Context(ctx), &order{Op: planOp, Src: src}, func() (err error) {
+		p, err = s.planEntry(ctx, src)
+		return err
+	})
+	return p, err
+}
+
+func (s *Session) planEntry(ctx context.Context, src string) (*Plan, error) {
 	return s.plan(interp.Context(ctx), diag.NewSource("<plan>", src))
 }
 

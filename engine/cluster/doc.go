@@ -17,6 +17,8 @@
 // written again, and only in those elements that the rank lacks. Job.Report counts them, and a job of NewPlan predicts them.
 package cluster
 
+import "context"
+
 // Comm carries messages between ranks. Messages from one rank to another with the same tag arrive in the
 // order in which they were sent, and a receive that was started first gets the first. Its methods are safe for concurrent use,
 // and do not wait. Memory that is passed belongs to the Comm until done is called. done may be called from the
@@ -41,6 +43,13 @@ type Poller interface {
 	// Poll looks for messages that have arrived or gone, and calls done for them. It returns false if it is not worth to call it again soon. One goroutine
 	// at a time calls it.
 	Poll() bool
+}
+
+// Duplicator is a Comm that makes others between the same ranks, whose messages are apart from its own.
+type Duplicator interface {
+	Comm
+	// Dup returns a new Comm. All ranks call it, in the same order if they do so several times.
+	Dup(ctx context.Context) (Comm, error)
 }
 
 // MaxTag is the largest tag of a message.

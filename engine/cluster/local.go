@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,7 +13,7 @@ func Local(n int) []Comm {
 	net := &network{queues: map[route]*queue{}}
 	all := make([]Comm, n)
 	for r := range all {
-		all[r] = &local{net, r, n}
+		all[r] = &local{net: net, rank: r, size: n}
 	}
 	return all
 }
@@ -22,6 +23,7 @@ type route struct{ from, to, tag int }
 type network struct {
 	mu     sync.Mutex
 	queues map[route]*queue
+	others []*network // those of Dup, in the order of its calls
 }
 
 // queue has messages that were not received, or receives that got none yet.
@@ -44,6 +46,18 @@ type receipt struct {
 type local struct {
 	net        *network
 	rank, size int
+	dups       int // calls of Dup
+}
+
+// Dup implements Duplicator.
+func (l *local) Dup(context.Context) (Comm, error) {
+	l.net.mu.Lock()
+	defer l.net.mu.Unlock()
+	if l.dups == len(l.net.others) {
+		l.net.others = append(l.net.others, &network{queues: map[route]*queue{}})
+	}
+	l.dups++
+	return &local{net: l.net.others[l.dups-1], rank: l.rank, size: l.size}, nil
 }
 
 func (l *local) Rank() int { return l.rank }

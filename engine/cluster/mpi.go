@@ -1,6 +1,10 @@
 package cluster
 
-import "github.com/starpush/starpush/accel/mpi"
+import (
+	"context"
+
+	"github.com/starpush/starpush/accel/mpi"
+)
 
 // OverMPI returns the end of this rank on a communicator of MPI, which nothing else uses. The caller closes the world.
 func OverMPI(c *mpi.Comm) Comm { return &overMPI{c, c.World(), c.World().NewPoller()} }
@@ -12,6 +16,15 @@ type overMPI struct {
 }
 
 func (o *overMPI) Poll() bool { return o.poller.Poll() }
+
+// Dup implements Duplicator.
+func (o *overMPI) Dup(ctx context.Context) (Comm, error) {
+	c, err := o.comm.Dup(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return OverMPI(c), nil
+}
 
 func (o *overMPI) Rank() int { return o.world.Rank() }
 func (o *overMPI) Size() int { return o.world.Size() }

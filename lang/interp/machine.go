@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/starpush/starpush/accel"
@@ -83,10 +84,12 @@ type NamedValue struct {
 
 // Machine is one run. One goroutine uses it at a time, apart from Stats.
 type Machine struct {
-	prog *Program
-	cfg  *Config
-	rt   *engine.Runtime
-	job  *engine.Job
+	prog   *Program
+	cfg    *Config
+	rt     *engine.Runtime
+	job    *engine.Job
+	counts atomic.Pointer[engine.Job]  // job, for Stats
+	shared atomic.Pointer[cluster.Job] // ranks, for GiveUp
 	// ranks has the tasks of a run on several ranks, and job those of this rank; nil: there is one.
 	ranks         *cluster.Job
 	toRankZero    bool // while rank 0 saves: acquireData gives it the values, and the others nothing
@@ -284,6 +287,8 @@ func (m *Machine) open() error {
 	default:
 		m.job = m.rt.NewJob(context.Background(), o)
 	}
+	m.counts.Store(m.job)
+	m.shared.Store(m.ranks)
 	if m.record != nil {
 		m.record.begin(m.job)
 	}
@@ -560,7 +565,15 @@ func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, e
 }
 
 // Stats returns counts and times. It may be called from any goroutine.
-func (m *Machine) Stats() engine.Stats { return m.job.Stats() }
+func (m *Machine) Stats() engine.Stats { return m.counts.Load().Stats() }
+
+// closeJob ends the job, on all ranks.
+func (m *Machine) closeJob() error {
+	if m.ranks != nil {
+		return m.ranks.Close()
+	}
+	return m.job.Close()
+}
 
 // Close waits for the tasks, writes bound data home and frees the rest. The error holds
 // failures that were not reported before. It is idempotent.
@@ -581,11 +594,7 @@ func (m *Machine) Close() error {
 	m.reportRanks()
 	m.closed = true
 	m.unwatch()
-	end := m.job.Close
-	if m.ranks != nil {
-		end = m.ranks.Close
-	}
-	if err := end(); err != nil && m.err == nil {
+	if err := m.closeJob(); err != nil && m.err == nil {
 		m.err = err
 		m.events.problem(err)
 	}

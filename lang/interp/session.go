@@ -137,6 +137,9 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		res.Rest = m.inserted - m.ranInserted
 	}
 	if res.Dropped { // what runs ends before the next entry
+		if m.ranks != nil { // the others are somewhere else by now
+			m.ranks.Fail(err)
+		}
 		m.job.Wait(context.Background())
 	}
 	if e := m.enter(context.WithoutCancel(ctx), func() { res.Ended = m.endNames(ends) }); err == nil {
@@ -189,7 +192,7 @@ func (m *Machine) SetDeterministic(on bool) error {
 	if err := m.Wait(context.Background()); err != nil { // the job takes unreported failures with it
 		return err
 	}
-	if err := m.job.Close(); err != nil {
+	if err := m.closeJob(); err != nil {
 		return err
 	}
 	m.cfg.Deterministic, m.told = on, 0
@@ -410,7 +413,7 @@ func (m *Machine) Describe(v any) string {
 		switch {
 		case !x.h.Alive():
 			s = append(s, "unregistered")
-		case !x.h.Initialised():
+		case m.ranks == nil && !x.h.Initialised():
 			s = append(s, "no value, or not everywhere")
 		}
 		var views []string
@@ -598,14 +601,14 @@ func (m *Machine) Lost() []string {
 	}
 	var out []string
 	for _, h := range handles {
-		if !lost(h) {
+		if !m.isLost(h) {
 			continue
 		}
 		var parts []string
 		view := views[h]
 		if view != nil {
 			for k := range view.parts {
-				if p := &view.parts[k]; lost(p) {
+				if p := &view.parts[k]; m.isLost(p) {
 					parts = append(parts, p.Name())
 				}
 			}
@@ -618,8 +621,12 @@ func (m *Machine) Lost() []string {
 	return out
 }
 
-// lost reports whether reading h would meet a value that was lost.
-func lost(h *Handle) bool {
+// isLost reports whether reading h would meet a value that was lost. Of several ranks it asks this one alone, and each must ask in the same order.
+func (m *Machine) isLost(h *Handle) bool {
+	if m.ranks != nil {
+		t, err := m.ranks.Lost(h.h)
+		return t != nil && err == nil
+	}
 	k, _ := datamgr.Fault([]datamgr.Operand{{Handle: h.h, Mode: iface.R}})
 	return k >= 0
 }

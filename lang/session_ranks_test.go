@@ -1,0 +1,195 @@
+package lang_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/cluster"
+	"github.com/starpush/starpush/lang"
+)
+
+// leadSession calls fn with the session of rank 0 of n, which the others follow, and returns what each rank printed.
+func leadSession(t *testing.T, n int, fn func(*lang.Session)) (printed []string) {
+	t.Helper()
+	printed = make([]string, n)
+	var group sync.WaitGroup
+	for r, end := range cluster.Local(n) {
+		group.Go(func() {
+			rt, err := engine.New(engine.Options{Workers: 2})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer rt.Close()
+			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(t.TempDir()), Codelets: []*lang.Codelet{picky(), slowly()}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var out bytes.Buffer
+			s := c.NewSession(rt, lang.Stdout(&out), lang.Ranks(end))
+			switch {
+			case r > 0:
+				if _, err := s.Eval(context.Background(), "1"); !errors.Is(err, lang.ErrFollows) {
+					t.Errorf("Eval of rank %d: %v", r, err)
+				}
+				if err := s.Follow(context.Background()); err != nil {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			default:
+				fn(s)
+				if err := s.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			}
+			printed[r] = out.String()
+		})
+	}
+	group.Wait()
+	return printed
+}
+
+// slowly returns a codelet that runs until it is cancelled.
+func slowly() *lang.Codelet {
+	return lang.Must(lang.NewCodelet("slowly(x: RW vector[f64])", lang.CPU(func(c *lang.Task) error {
+		<-c.Context().Done()
+		return c.Context().Err()
+	})))
+}
+
+// TestSessionOnRanks: a session on several ranks gives what it gives on one, also after entries that fail.
+func TestSessionOnRanks(t *testing.T) {
+	entries := []string{
+		"1 + 2",
+		"codelet add(x: RW vector[f64], k: int) { each i in x { x[i] += float(k + i) } }",
+		"codelet total(x: R vector[f64], s: RW variable[f64]) { for i in 0..x.n { s += x[i] } }",
+		"codelet bad(x: RW vector[f64], k: int) { each i in x { x[i] = float(1 // k) } }",
+		"register x = vector[f64](24, fill = 1); partition x by blocks(6)",
+		"for k in 0..5 { for b in 0..6 { insert add(RW x[b], k) with rank = b } }",
+		"x",
+		"register s = variable[f64](fill = 0, reduce = sum)",
+		"for b in 0..6 { insert total(R x[b], REDUX s) }",
+		"value(s)",
+		"nonsense(",
+		"let l = [1, 2]; print(\"before\"); l[5]",
+		"print(value(s))",
+		"insert bad(RW x[3], 0)",
+		"wait",
+		"print(x[0]); print(x)",
+		"insert add(RW x[2], 1) with rank = 2, sync = true",
+		"func f(n: int) -> int { return n * n }",
+		"register x = vector[f64](4, fill = 3)",
+		"for r in 0..3 { insert add(RW x, r) with rank = r }",
+		"acquire RW x as a { a[0] = 9.0; a[1] }",
+		"x",
+		"f(int(value(s)) % 10)",
+	}
+	type step struct {
+		Value, Show, Part string
+		Inserted          int
+		Failed            bool
+		Lost              []string
+	}
+	run := func(n int) (steps []step, printed string) {
+		all := leadSession(t, n, func(s *lang.Session) {
+			for _, src := range entries {
+				res, err := s.Eval(context.Background(), src)
+				show, _ := s.Show("x", 1, 3)
+				part, _ := s.ShowPart("x", [2]int{0, 2})
+				steps = append(steps, step{res.Value, show, part, res.Inserted, err != nil, s.Lost()})
+			}
+			if p, err := s.Plan(context.Background(), "insert add(RW x, 1)"); err != nil || p == nil {
+				t.Errorf("Plan: %v", err)
+			}
+			if err := s.Reset(true); err != nil {
+				t.Errorf("Reset: %v", err)
+			}
+			if err := s.SetDeterministic(true); err != nil {
+				t.Errorf("SetDeterministic: %v", err)
+			}
+			res, err := s.Load(context.Background(), "t.spu", []byte("param k: int = 1\nregister y = vector[f64](3, fill = k)\ninsert add(RW y, 1) with rank = 1\nprint(y, f(k))\n"), lang.Param("k", 5))
+			steps = append(steps, step{Value: res.Value, Inserted: res.Inserted, Failed: err != nil})
+			if err := s.Reset(false); err != nil {
+				t.Errorf("Reset: %v", err)
+			}
+			_, err = s.Eval(context.Background(), "y")
+			steps = append(steps, step{Failed: err != nil})
+			if _, err := s.Eval(context.Background(), "register y = vector[f64](2, fill = 1)\nprint(y)"); err != nil {
+				t.Error(err)
+			}
+			if err := s.Wait(context.Background()); err != nil {
+				t.Errorf("Wait: %v", err)
+			}
+		})
+		for r, text := range all {
+			if text != all[0] {
+				t.Errorf("rank %d of %d printed\n%s\nand rank 0\n%s", r, n, text, all[0])
+			}
+		}
+		return steps, all[0]
+	}
+	want, printed := run(1)
+	for _, n := range []int{2, 3, 4} {
+		steps, text := run(n)
+		if text != printed {
+			t.Errorf("%d ranks printed\n%s\none\n%s", n, text, printed)
+		}
+		for k := range want {
+			if !reflect.DeepEqual(steps[k], want[k]) {
+				src := ""
+				if k < len(entries) {
+					src = entries[k]
+				}
+				t.Errorf("%d ranks, entry %d, %s\n gave %+v\n want %+v", n, k, src, steps[k], want[k])
+			}
+		}
+	}
+}
+
+// TestSessionRejoins: an entry that is interrupted, or that one rank refuses, ends the data of a session on several ranks, which then goes on.
+func TestSessionRejoins(t *testing.T) {
+	printed := leadSession(t, 3, func(s *lang.Session) {
+		eval := func(ctx context.Context, src string) error {
+			_, err := s.Eval(ctx, src)
+			return err
+		}
+		ok := func(src string) {
+			if err := eval(context.Background(), src); err != nil {
+				t.Errorf("%s: %v", src, err)
+			}
+		}
+		lost := func(what string, err error, names ...string) {
+			var e *lang.RanksLostError
+			if !errors.As(err, &e) || !slices.Equal(e.Names, names) {
+				t.Errorf("%s: %v, %+v", what, err, e)
+			}
+		}
+		ok("extern codelet slowly(x: RW vector[f64])\nextern codelet picky(x: RW vector[f64])\nlet k = 7")
+		for round := range 3 {
+			ok("register x, y = vector[f64](4, fill = 1)")
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			lost("interrupted", eval(ctx, fmt.Sprintf("insert slowly(RW x) with rank = %d\nprint(x)", round)), "x", "y")
+			cancel()
+			if err := eval(context.Background(), "print(x)"); err == nil || !strings.Contains(err.Error(), "E0201") {
+				t.Errorf("the name x is known: %v", err)
+			}
+			ok("register z = vector[f64](4, fill = 2)")
+			lost("refused", eval(context.Background(), fmt.Sprintf("insert picky(RW z) with rank = %d\nprint(z)", round)), "z")
+		}
+		ok("print(k)")
+	})
+	for r, text := range printed {
+		if text != "7\n" {
+			t.Errorf("rank %d printed %q", r, text)
+		}
+	}
+}
