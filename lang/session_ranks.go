@@ -210,6 +210,7 @@ func (s *Session) rejoin(why string) (names []string, err error) {
 		s.checker.Forget(n)
 	}
 	s.did.end(ended)
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "_" })
 	slices.Sort(names)
 	return names, err
 }

@@ -82,7 +82,8 @@ func TestSessionOnRanks(t *testing.T) {
 		"nonsense(",
 		"let l = [1, 2]; print(\"before\"); l[5]",
 		"print(value(s))",
-		"insert bad(RW x[3], 0)",
+		"insert bad(RW x[3], 0) with rank = 1",
+		"acquire R s as v { print(v[0]) }", // time for the task to fail
 		"wait",
 		"print(x[0]); print(x)",
 		"insert add(RW x[2], 1) with rank = 2, sync = true",
@@ -102,6 +103,7 @@ func TestSessionOnRanks(t *testing.T) {
 	run := func(n int) (steps []step, printed string) {
 		all := leadSession(t, n, func(s *lang.Session) {
 			for _, src := range entries {
+				s.Lost() // as a prompt does, which reports no failure
 				res, err := s.Eval(context.Background(), src)
 				show, _ := s.Show("x", 1, 3)
 				part, _ := s.ShowPart("x", [2]int{0, 2})

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 )
 
@@ -291,16 +292,36 @@ func (j *Job) sendArrival(up bool, b []byte) {
 
 // Lost returns the failure that left elements of h without a valid value, where this rank has that value, or nil if there is none. It does not
 // wait. See engine.Job.Lost.
-func (j *Job) Lost(h *datamgr.Handle) (*engine.TaskError, error) {
+func (j *Job) Lost(h *datamgr.Handle) (lost *engine.TaskError, err error) {
+	err = j.eachHere(h, func(part *datamgr.Handle) bool {
+		lost = j.job.Lost(part)
+		return lost == nil
+	})
+	return lost, err
+}
+
+// IsLost is Lost for a caller that does not report the failure: Failures still returns it.
+func (j *Job) IsLost(h *datamgr.Handle) (lost bool, err error) {
+	err = j.eachHere(h, func(part *datamgr.Handle) bool {
+		k, _ := datamgr.Fault([]datamgr.Operand{{Handle: part, Mode: iface.R}})
+		lost = k >= 0
+		return !lost
+	})
+	return lost, err
+}
+
+// eachHere calls fn with the parts of h that this rank has, until it returns false.
+func (j *Job) eachHere(h *datamgr.Handle, fn func(part *datamgr.Handle) bool) error {
 	if h == nil || !h.Alive() || emptyPart(h) {
-		return nil, nil
+		return nil
 	}
 	if j.plans {
-		return j.job.Lost(h), nil
+		fn(h)
+		return nil
 	}
 	p, err := j.place(h)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var here []Box
 	p.each(func(q *piece) {
@@ -312,11 +333,11 @@ func (j *Job) Lost(h *datamgr.Handle) (*engine.TaskError, error) {
 	for _, box := range here {
 		part, err := j.partFor(h, box)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if t := j.job.Lost(part); t != nil {
-			return t, nil
+		if !fn(part) {
+			return nil
 		}
 	}
-	return nil, nil
+	return nil
 }

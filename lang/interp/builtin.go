@@ -415,6 +415,7 @@ func (m *Machine) print(f *frame, args []func(f *frame) string, at position) {
 	m.poll(at)
 	err := protect(func() error { _, err := m.stdout.Write(line); return err })
 	if err != nil {
+		m.failedAlone = true
 		d := m.diagnostic("R0107", at, "print could not write: "+firstLine(err.Error()))
 		d.Cause = err
 		m.raise(d)

@@ -94,6 +94,7 @@ type Machine struct {
 	ranks         *cluster.Job
 	toRankZero    bool // while rank 0 saves: acquireData gives it the values, and the others nothing
 	ranksReported bool // Config.OnRanks was called
+	failedAlone   bool // an error is that of this rank, such as a full disk where it prints
 	// rankTask is that of the last insert on several ranks: most are of other ranks, and need no memory.
 	rankTask cluster.Task
 
@@ -427,7 +428,7 @@ const meetTime = 3 * time.Second
 // the others, before they have printed what comes before. That it waits for itself is noticed by one rank alone.
 func (m *Machine) meetFailed(ctx context.Context, err error) {
 	var d *diag.Diagnostic
-	if m.ranks == nil || !errors.As(err, &d) || d.Code == "R0104" {
+	if m.ranks == nil || m.failedAlone || !errors.As(err, &d) || d.Code == "R0104" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, meetTime)

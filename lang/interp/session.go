@@ -418,6 +418,9 @@ func (m *Machine) Describe(v any) string {
 		}
 		var views []string
 		for _, v := range x.h.Views() {
+			if m.ranks != nil && !m.declares(x, v) {
+				continue // of the ranks, for messages
+			}
 			views = append(views, filter.Text(v.Filters, v.Dims))
 		}
 		if views != nil {
@@ -445,6 +448,11 @@ func (m *Machine) Describe(v any) string {
 		return fmt.Sprintf("%q", x)
 	}
 	return ""
+}
+
+// declares reports whether v, a view of h, is one of the script.
+func (m *Machine) declares(h *Handle, v *datamgr.View) bool {
+	return h.deflt != nil && h.deflt.v == v || slices.ContainsFunc(m.owned, func(w owned) bool { return w.v != nil && w.v.v == v })
 }
 
 func shapeText(d *iface.Desc) string {
@@ -624,8 +632,8 @@ func (m *Machine) Lost() []string {
 // isLost reports whether reading h would meet a value that was lost. Of several ranks it asks this one alone, and each must ask in the same order.
 func (m *Machine) isLost(h *Handle) bool {
 	if m.ranks != nil {
-		t, err := m.ranks.Lost(h.h)
-		return t != nil && err == nil
+		lost, err := m.ranks.IsLost(h.h)
+		return lost && err == nil
 	}
 	k, _ := datamgr.Fault([]datamgr.Operand{{Handle: h.h, Mode: iface.R}})
 	return k >= 0

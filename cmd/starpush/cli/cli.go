@@ -35,9 +35,17 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string
 			a.env[k] = v
 		}
 	}
+	end := a.beRank(&stdout)
+	code := a.main(args, stdout, stderr)
+	end(code)
+	return code
+}
+
+// main is Main for the process as it is.
+func (a *app) main(args []string, stdout, stderr io.Writer) int {
 	root := a.rootCommand()
 	root.SetArgs(longFlags(root, args))
-	root.SetIn(stdin)
+	root.SetIn(a.in)
 	a.help.w = stdout
 	root.SetOut(&a.help)
 	root.SetErr(stderr)
@@ -114,6 +122,7 @@ type app struct {
 	exit     func(int)     // ends the process; tests replace it
 	read     readFiles     // for --watch
 	watching bool          // --watch hears signals
+	onRanks  bool          // this process is one of several ranks
 	help     checkedWriter // what cobra writes
 	restore  func()        // puts the terminal back, nil when nothing changed it
 	start    time.Time

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/lang"
@@ -143,13 +144,22 @@ func (a *app) withSignals(ctx context.Context) (context.Context, func()) {
 	if a.watching {
 		return context.WithCancel(ctx)
 	}
-	return withSignals(ctx, a.sayCancelling, a.exitNow)
+	var grace time.Duration
+	if a.onRanks { // a launcher ends the others when a rank has died, which they hear of themselves and can name
+		grace = 300 * time.Millisecond
+	}
+	return withLateSignals(ctx, grace, a.sayCancelling, a.exitNow)
 }
 
 // withSignals returns a context that the first signal cancels with a
 // *signalError. onFirst, which may be nil, runs then; a second signal calls
 // exit with its status. stop ends the watch and waits for it.
 func withSignals(parent context.Context, onFirst func(*signalError), exit func(int)) (ctx context.Context, stop func()) {
+	return withLateSignals(parent, 0, onFirst, exit)
+}
+
+// withLateSignals is withSignals, but SIGTERM has its effect after grace only.
+func withLateSignals(parent context.Context, grace time.Duration, onFirst func(*signalError), exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	var watch []os.Signal
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -176,6 +186,13 @@ func withSignals(parent context.Context, onFirst func(*signalError), exit func(i
 					return
 				}
 				first = false
+				if grace > 0 && s == syscall.SIGTERM {
+					select {
+					case <-done:
+						return
+					case <-time.After(grace):
+					}
+				}
 				cancel(e)
 				if onFirst != nil {
 					onFirst(e)

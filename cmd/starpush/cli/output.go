@@ -163,29 +163,36 @@ const jsonSchema = 1
 type jsonWriter struct {
 	mu struct {
 		sync.Mutex
-		w   io.Writer
-		err error
+		w     io.Writer
+		err   error
+		begun bool // the first line was written
 	}
 }
 
 func newJSONWriter(w io.Writer) *jsonWriter {
 	j := &jsonWriter{}
 	j.mu.w = w
-	j.line(struct {
-		T      string `json:"t"`
-		Schema int    `json:"schema"`
-	}{"hello", jsonSchema})
 	return j
 }
 
-// line writes v as one line.
+// line writes v as one line, and before the first one that which names the schema.
 func (j *jsonWriter) line(v any) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // "->" stays readable; the lines are no HTML
-	err := enc.Encode(v)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	var err error
+	if !j.mu.begun {
+		j.mu.begun = true
+		err = enc.Encode(struct {
+			T      string `json:"t"`
+			Schema int    `json:"schema"`
+		}{"hello", jsonSchema})
+	}
+	if err == nil {
+		err = enc.Encode(v)
+	}
 	if err == nil && j.mu.err == nil {
 		_, err = j.mu.w.Write(b.Bytes())
 	}

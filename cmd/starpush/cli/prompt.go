@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,6 +44,7 @@ then entries, without prompts.`,
 	f := c.Flags()
 	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.sched, "sched", "", schedUsage())
+	registerRanks(c, &o.ranks, "one session of `N` processes of this machine, through mpirun of Open MPI or MPICH")
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
@@ -69,7 +71,7 @@ func (a *app) runThenPrompt(ctx context.Context, o *runFlags, args []string) err
 }
 
 // prompt holds a conversation; the scripts in files and the code of -e run first.
-func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err error) {
+func (a *app) prompt(ctx context.Context, o *runFlags, files []string) error {
 	if err := a.check(o); err != nil {
 		return err
 	}
@@ -79,6 +81,18 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	if err := checkOutputs("", o.outputs(nil)...); err != nil {
 		return err
 	}
+	if o.ranks > 1 {
+		return a.startRanks(ctx, o.ranks, nil, isTerminal(a.in))
+	}
+	ranks, err := a.joinRanks(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.leave(ranks, a.promptHere(ctx, o, ranks, files))
+}
+
+// promptHere is prompt for this process, which may be a rank: others than rank 0 do what that one does.
+func (a *app) promptHere(ctx context.Context, o *runFlags, ranks *ranks, files []string) (err error) {
 	warnings, err := o.warningFlags.set()
 	if err != nil {
 		return err
@@ -103,11 +117,14 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		err = a.writeTraces(ctx, o, "session", nil, err)
 	}()
 
-	opts := append(o.observe(), lang.Stdout(a.con.out), lang.Digits(int(o.digits)))
+	opts := slices.Concat(o.observe(), ranks.options(o), []lang.Option{lang.Stdout(a.con.out), lang.Digits(int(o.digits))})
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}
 	session := comp.NewSession(rt, opts...)
+	if ranks != nil && ranks.world.Rank() > 0 {
+		return session.Follow(ctx)
+	}
 
 	interactive := isTerminal(a.in)
 	history, err := repl.OpenHistory(a.historyFile(interactive))
@@ -176,7 +193,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	}
 	stop := a.listen(shell, interactive, cancel)
 	defer stop()
-	code := a.converse(ctx, o, shell, rt, history, interactive, files)
+	code := a.converse(ctx, o, ranks, shell, rt, history, interactive, files)
 	shell.Finish(ctx)
 	var sig *signalError
 	if errors.As(context.Cause(ctx), &sig) {
@@ -193,10 +210,14 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 }
 
 // converse runs init.spu, what the command line brought, and the conversation.
-func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *engine.Runtime, history *repl.History, interactive bool, files []string) int {
+func (a *app) converse(ctx context.Context, o *runFlags, ranks *ranks, shell *repl.Shell, rt *engine.Runtime, history *repl.History, interactive bool, files []string) int {
 	if interactive && !a.flags.quiet {
 		between, width := "  ·  ", a.con.out.width(a.env)
-		parts := []string{"starpush " + Version, machineLine(rt), ":help for commands, Ctrl-D leaves"}
+		machine := machineLine(rt)
+		if ranks != nil {
+			machine = fmt.Sprintf("%d ranks, here %s", ranks.world.Size(), machine)
+		}
+		parts := []string{"starpush " + Version, machine, ":help for commands, Ctrl-D leaves"}
 		if width > 0 && utf8.RuneCountInString(strings.Join(parts, between)) > width {
 			between = "\n  "
 		}

@@ -29,9 +29,10 @@ import (
 // known that rank 0 does not say it.
 type ranks struct {
 	world  *mpi.World
-	report bool         // rank 0 writes one, for which all give their figures
-	said   bytes.Buffer // on standard error, of ranks other than 0
-	err    io.Writer    // that
+	left   chan struct{} // closed when the run is over here
+	report bool          // rank 0 writes one, for which all give their figures
+	said   bytes.Buffer  // on standard error, of ranks other than 0
+	err    io.Writer     // that
 }
 
 // joinRanks returns the part of this process in a run, nil if it runs alone. It changes where a writes to, and what o asks for: only rank 0 writes files.
@@ -56,13 +57,33 @@ func (a *app) joinRanks(ctx context.Context, o *runFlags) (*ranks, error) {
 			o.cpus = int64(n)
 		}
 	}
-	r := &ranks{world: world, err: a.con.err.w, report: o.report != ""}
+	r := &ranks{world: world, left: make(chan struct{}), err: a.con.err.w, report: o.report != ""}
+	a.onRanks = true
+	go r.endIfLost()
 	if world.Rank() > 0 {
 		a.con.out.w, a.con.err.w = io.Discard, &r.said
 		o.trace, o.report, o.stats, o.profile, o.advise = "", "", false, false, false
 		o.progress = "never"
 	}
 	return r, nil
+}
+
+// lostWithin is how long a rank may take to end once another one is lost.
+const lostWithin = 20 * time.Second
+
+// endIfLost ends the process if it does not end itself after another rank was lost: a call of the MPI library may wait for that one for ever.
+func (r *ranks) endIfLost() {
+	select {
+	case <-r.left:
+		return
+	case <-r.world.Failed():
+	}
+	select {
+	case <-r.left:
+	case <-time.After(lostWithin):
+		fmt.Fprintf(r.err, "starpush: rank %d: %v; what runs is not waited for\n", r.world.Rank(), r.world.Err())
+		r.world.Abort(exitFailed)
+	}
 }
 
 // options are those of a run on ranks. o gets the figures of all ranks if it asks for a report.
@@ -84,6 +105,27 @@ func followsRankZero() bool {
 	return ok && launch.Size != 1 && launch.Rank > 0
 }
 
+// beRank makes this process ready to be one of several ranks, if it is one: the others than rank 0 write nothing on standard output. It returns what is to be called with
+// the exit status.
+func (a *app) beRank(stdout *io.Writer) (end func(code int)) {
+	end = func(int) {}
+	launch, ok := mpi.Launched()
+	switch path := a.env[streamsVariable]; {
+	case !ok || launch.Size == 1:
+	case launch.Rank > 0:
+		*stdout = io.Discard
+	case path != "" && launch.Rank == 0:
+		if e := takeStreams(path); e != nil {
+			end = e
+			a.exit = func(code int) {
+				e(code)
+				os.Exit(code)
+			}
+		}
+	}
+	return end
+}
+
 // share gives all ranks what rank 0 has.
 func (r *ranks) share(ctx context.Context, mine []byte) ([]byte, error) {
 	c := r.world.Comm()
@@ -101,12 +143,13 @@ func (r *ranks) share(ctx context.Context, mine []byte) ([]byte, error) {
 // endWithin is how long a rank whose run has ended waits for the others, before it ends them all.
 const endWithin = 5 * time.Second
 
-// leave ends the part of this process, whose run ended with err. All ranks return the same exit status: that of rank 0, or
-// the largest if that is 0. If the others do not come to their end, because this one has failed alone, it ends them.
+// leave ends the part of this process, whose run ended with err. The exit status of rank 0 is that of the run: its own, or
+// the largest of the others if that is 0. If the others do not come to their end, because this one has failed alone, it ends them.
 func (a *app) leave(r *ranks, err error) error {
 	if r == nil {
 		return err
 	}
+	defer close(r.left)
 	code := exitOK
 	var e *exitError
 	switch {
@@ -130,12 +173,18 @@ func (a *app) leave(r *ranks, err error) error {
 		if r.world.Rank() > 0 && code != exitOK && codes[1] == exitOK {
 			r.speak(err)
 		}
-		if failed = r.world.Close(ctx); failed == nil && code == exitOK && codes[0] != exitOK {
+		failed = r.world.Close(ctx)
+		switch {
+		case failed != nil:
+		case r.world.Rank() > 0 && codes[1] != exitOK: // an end with another status would have launchers end rank 0, which may have more to say
+			return nil
+		case code == exitOK && codes[0] != exitOK:
 			return status(int(codes[0]))
 		}
 	}
 	if failed != nil {
-		if r.world.Rank() > 0 {
+		var lost *mpi.LostError
+		if r.world.Rank() > 0 && (!errors.As(r.world.Err(), &lost) || lost.Rank == 0) { // else rank 0 says it
 			r.speak(err)
 		}
 		if code == exitOK {
@@ -159,9 +208,9 @@ func (r *ranks) speak(err error) {
 	}
 }
 
-// startRanks runs this command again on n ranks of this machine, through the launcher of the MPI library.
-// in is its standard input.
-func (a *app) startRanks(ctx context.Context, n int64, in io.Reader) error {
+// startRanks runs this command again on n ranks of this machine, through the launcher of the MPI library. script is standard input if that
+// was read already, else nil. Rank 0 says all that there is to say.
+func (a *app) startRanks(ctx context.Context, n int64, script []byte, interactive bool) error {
 	lib, err := mpi.Open()
 	if err != nil {
 		return usagef("--ranks needs MPI: %v", err)
@@ -183,14 +232,42 @@ func (a *app) startRanks(ctx context.Context, n int64, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilTerminated(ctx)
-	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, path, slices.Concat(args, []string{"-n", strconv.FormatInt(n, 10), self}, withoutRanks(os.Args[1:]))...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if script != nil {
+		stdin, err := scriptFile(script)
+		if err != nil {
+			return err
+		}
+		defer stdin.Close()
+		cmd.Stdin = stdin
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the ranks
 	cmd.WaitDelay = 10 * time.Second
+	end := func(s os.Signal) { cancel(&signalError{sig: s.(syscall.Signal)}) }
+	stop := endOnSIGTERM(end)
+	given := offerStreams(cmd.Stdin)
+	stopForwarding := func() {}
+	if given != nil {
+		given.prepare(cmd)
+		stopForwarding = given.forward(interactive, end)
+	}
+	restore := restorer(os.Stdin)
 	err = cmd.Run()
+	stopForwarding()
+	stop()
+	if restore != nil {
+		restore()
+	}
+	a.json = nil // rank 0 has written all lines
+	if given != nil {
+		if code, ok := given.close(); ok {
+			return status(code)
+		}
+	}
 	var ended *signalError
 	if errors.As(context.Cause(ctx), &ended) {
 		return status(ended.code())
@@ -206,35 +283,43 @@ func (a *app) startRanks(ctx context.Context, n int64, in io.Reader) error {
 	return err
 }
 
-// untilTerminated returns a context that SIGTERM, or a second interrupt, cancels with a *signalError. The launcher, and the ranks, get the
-// first interrupt from the terminal themselves, and end in their own time.
-func untilTerminated(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
+// scriptFile returns a file without a name that has the text of a script.
+func scriptFile(script []byte) (*os.File, error) {
+	f, err := os.CreateTemp("", "starpush")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name())
+	if _, err = f.Write(script); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// endOnSIGTERM calls end when SIGTERM comes, until stop is called.
+func endOnSIGTERM(end func(os.Signal)) (stop func()) {
 	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(ch, syscall.SIGTERM)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		interrupts := 0
 		for {
 			select {
 			case <-done:
 				return
 			case s := <-ch:
-				if s == os.Interrupt {
-					interrupts++
-				}
-				if s == syscall.SIGTERM || interrupts > 1 {
-					cancel(&signalError{sig: s.(syscall.Signal)})
-				}
+				end(s)
 			}
 		}
 	})
-	return ctx, func() {
+	return func() {
 		signal.Stop(ch)
 		close(done)
 		wg.Wait()
-		cancel(nil)
 	}
 }
 

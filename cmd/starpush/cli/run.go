@@ -3,7 +3,6 @@ package cli
 // starpush run and bench, and --watch.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -179,11 +178,10 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		return err
 	}
 	if o.ranks > 1 {
-		in := a.in
-		if name == stdinName { // it has been read
-			in = bytes.NewReader(src)
+		if name != stdinName { // else it has been read
+			src = nil
 		}
-		return a.startRanks(ctx, o.ranks, in)
+		return a.startRanks(ctx, o.ranks, src, false)
 	}
 	ranks, err := a.joinRanks(ctx, o)
 	if err != nil {

@@ -228,6 +228,19 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 		s.failed = true
 		s.show(src, err)
 	}
+	var anew *lang.RanksLostError
+	if errors.As(err, &anew) && len(anew.Names) > 0 {
+		fmt.Fprintln(s.Err, Fold("the ranks were at different places, so the data of the session has ended: "+list(anew.Names), s.columns()))
+	}
+}
+
+// list writes names, a few at most: "x, y and 3 more".
+func list(names []string) string {
+	const most = 5
+	if n := len(names) - most; n > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n)
+	}
+	return strings.Join(names, ", ")
 }
 
 // cancelReport says what Ctrl-C did: "^C cancelled: 3 tasks dropped, 2 finished;
