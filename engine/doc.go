@@ -213,6 +213,7 @@ package engine
 // Drivers and the calls of programs:
 //
 //	checkpoint_flock.go  locks of files, on systems with flock
+//	checkpoint_folder.go  the files of checkpoints
 //	checkpoint_lock.go  folders of checkpoints belong to one job
 //	plan.go      plans
 //	idle.go      functions of the program that idle workers call
