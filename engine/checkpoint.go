@@ -3,7 +3,7 @@ package engine
 // Checkpoints: data of a program in a folder, from which a later run goes on.
 //
 // A checkpoint is a generation: a folder with a number, in which a file for each datum and the manifest
-// lie. It is written beside, under another name, and renamed when everything is on the disk, so a process that is
+// lie, and a mark, which no folder of a user has. It is written beside, under another name, and renamed when everything is on the disk, so a process that is
 // killed leaves complete generations only. The manifest has the checksum of every file, and its own.
 //
 // The ranks of one program write a generation together, into one folder that all see. Each writes files of its own, and
@@ -38,8 +38,31 @@ type NamedData struct {
 	Handle *datamgr.Handle // a whole datum
 }
 
-// ErrNoCheckpoint is the error of OpenCheckpoint for a folder without a usable generation.
-var ErrNoCheckpoint = errors.New("engine: there is no usable checkpoint")
+// ErrNoCheckpoint is the error of OpenCheckpoint for a folder without a generation: nothing was written there, or nothing was finished.
+var ErrNoCheckpoint = errors.New("engine: there is no checkpoint")
+
+// UnusableCheckpointsError is the error of OpenCheckpoint for a folder whose generations are all damaged. A program that starts from the
+// beginning instead, and writes checkpoints there, removes them.
+type UnusableCheckpointsError struct {
+	Dir     string
+	Reasons []error // of each generation, the newest first
+}
+
+func (e *UnusableCheckpointsError) Error() string {
+	const most = 3
+	var text strings.Builder
+	fmt.Fprintf(&text, "engine: %s has checkpoints, and none can be used", e.Dir)
+	for i, r := range e.Reasons {
+		if i == most {
+			fmt.Fprintf(&text, "; and %d more", len(e.Reasons)-most)
+			break
+		}
+		fmt.Fprintf(&text, "%c %v", ":;"[min(i, 1)], r)
+	}
+	return text.String() + "; put back a copy of them, or move the folder away and start from the beginning"
+}
+
+func (e *UnusableCheckpointsError) Unwrap() []error { return e.Reasons }
 
 // Checkpoint is a generation that OpenCheckpoint has found. It is immutable.
 type Checkpoint struct {
@@ -87,7 +110,9 @@ type CheckpointError struct {
 	Err  error // on other ranks its text alone
 }
 
-func (e *CheckpointError) Error() string { return fmt.Sprintf("on rank %d: %v", e.Rank, e.Err) }
+func (e *CheckpointError) Error() string {
+	return fmt.Sprintf("on rank %d: %s", e.Rank, strings.TrimPrefix(e.Err.Error(), "engine: "))
+}
 
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
@@ -163,7 +188,6 @@ func (j *Job) CheckpointGroup(ctx context.Context, dir string, data []NamedData,
 		}
 		seen[d.Name] = true
 	}
-	var n int
 	var old []int
 	made, err := together(ctx, &g, func() (tmp string, err error) {
 		if err := j.Wait(ctx); err != nil || g.Rank > 0 {
@@ -178,11 +202,7 @@ func (j *Job) CheckpointGroup(ctx context.Context, dir string, data []NamedData,
 		if old, err = generations(dir); err != nil {
 			return "", err
 		}
-		n = 1
-		if len(old) > 0 {
-			n = old[0] + 1
-		}
-		return os.MkdirTemp(dir, unfinished)
+		return beginGeneration(dir)
 	})
 	if err != nil {
 		return err
@@ -192,7 +212,7 @@ func (j *Job) CheckpointGroup(ctx context.Context, dir string, data []NamedData,
 	if g.Rank == 0 {
 		defer func() {
 			if !done {
-				_ = os.RemoveAll(tmp) // the error says what happened
+				removeGeneration(tmp) // the error says what happened
 			}
 		}()
 	}
@@ -206,6 +226,18 @@ func (j *Job) CheckpointGroup(ctx context.Context, dir string, data []NamedData,
 		}
 		m := manifest{Version: checkpointVersion, Ranks: g.Size, Numbers: g.Numbers, Data: slices.Concat(saved...)}
 		if err := writeManifest(tmp, &m, state); err != nil {
+			return none, err
+		}
+		newest := slices.Max(append([]int{0}, old...))
+		now, err := generations(dir)
+		if err != nil {
+			return none, err
+		}
+		if len(now) > 0 && now[0] > newest { // on a system without locks
+			return none, &CheckpointInUseError{Dir: dir}
+		}
+		n, err := nextGeneration(dir, newest)
+		if err != nil {
 			return none, err
 		}
 		if err := os.Rename(tmp, filepath.Join(dir, strconv.Itoa(n))); err != nil {
@@ -364,14 +396,23 @@ func readElements(r io.Reader, b *iface.Buffer) error {
 }
 
 // OpenCheckpoint returns the newest generation in dir whose files are all there and unchanged. The error is ErrNoCheckpoint
-// if there is none, or dir does not exist, or that of reading the folder.
+// if there is no generation, or dir does not exist; a *UnusableCheckpointsError if all are damaged; or that of reading the folder.
 func OpenCheckpoint(dir string) (*Checkpoint, error) {
 	all, err := generations(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %s, which does not exist", ErrNoCheckpoint, dir)
 	}
 	if err != nil {
-		return nil, err
+		if fi, e := os.Stat(dir); e == nil && !fi.IsDir() {
+			return nil, fmt.Errorf("engine: %s is a file; name the folder with the checkpoints", dir)
+		}
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("engine: the checkpoints in %s cannot be read: %w; name a folder that this user may read", dir, err)
+	}
+	if len(all) == 0 && made(dir) {
+		return nil, fmt.Errorf("engine: %s is a checkpoint itself; name the folder that it lies in", dir)
 	}
 	var bad []error
 	for _, n := range all {
@@ -383,7 +424,10 @@ func OpenCheckpoint(dir string) (*Checkpoint, error) {
 		}
 		bad = append(bad, fmt.Errorf("%s: %w", path, err))
 	}
-	return nil, errors.Join(append([]error{fmt.Errorf("%w in %s", ErrNoCheckpoint, dir)}, bad...)...)
+	if len(bad) > 0 {
+		return nil, &UnusableCheckpointsError{dir, bad}
+	}
+	return nil, fmt.Errorf("%w in %s", ErrNoCheckpoint, dir)
 }
 
 func openGeneration(path string) (*Checkpoint, error) {
@@ -419,13 +463,13 @@ func OpenGeneration(path string) (*Checkpoint, error) {
 func (c *Checkpoint) verify(s savedFile, w io.Writer) error {
 	f, err := os.Open(filepath.Join(c.dir, filepath.Base(s.File)))
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(sum, w), f)
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	if n != s.Bytes || hex.EncodeToString(sum.Sum(nil)) != s.Sum {
 		return fmt.Errorf("its file %s is damaged", s.File)

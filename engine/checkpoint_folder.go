@@ -12,11 +12,12 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -24,6 +25,8 @@ import (
 const (
 	manifestName       = "manifest"
 	stateName          = "state"
+	markName           = "starpush-checkpoint" // first file of a generation
+	markText           = "The files in this folder are a checkpoint of starpush, which removes them when it has written two newer ones.\n"
 	unfinished         = ".unfinished-" // prefix of generations that are being written
 	generationsKept    = 2
 	checkpointVersion  = 2
@@ -85,17 +88,17 @@ func removeOld(dir string, all []int) {
 	kept := 0
 	for _, n := range all {
 		path := filepath.Join(dir, strconv.Itoa(n))
-		if kept < generationsKept {
-			if complete(path) {
-				kept++
-				continue
-			}
+		if kept < generationsKept && complete(path) {
+			kept++
+			continue
 		}
 		removeGeneration(path)
 	}
-	left, _ := filepath.Glob(filepath.Join(dir, unfinished+"*"))
-	for _, path := range left {
-		_ = os.RemoveAll(path)
+	entries, _ := os.ReadDir(dir) // of no other folder: its name may have the signs of a pattern
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); e.IsDir() && abandoned(path) {
+			removeGeneration(path)
+		}
 	}
 }
 
@@ -112,26 +115,99 @@ func complete(path string) bool {
 	})
 }
 
-// removeGeneration removes the manifest first: what is left of a generation then is none.
+// removeGeneration removes the files of a generation and then its folder, which stays if anything else is in it. The manifest is
+// removed first: no run goes on from a generation without it. The mark is removed last, so that a process that is killed meanwhile leaves a folder that is
+// known as a generation.
 func removeGeneration(path string) {
 	_ = os.Remove(filepath.Join(path, manifestName))
-	_ = os.RemoveAll(path)
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if e.Name() != markName && generationFile(e) {
+			_ = os.Remove(filepath.Join(path, e.Name()))
+		}
+	}
+	_ = os.Remove(filepath.Join(path, markName))
+	_ = os.Remove(path)
 }
 
-// generations lists the generations in dir, the newest first, whether they are usable or not.
+var (
+	generationFiles = regexp.MustCompile(`^(` + manifestName + `|` + stateName + `|` + markName + `|data-[0-9]+(-[0-9]+)?)$`)
+	unfinishedNames = regexp.MustCompile(`^` + regexp.QuoteMeta(unfinished) + `[0-9]+$`) // as os.MkdirTemp makes them
+)
+
+// generationFile reports whether a file has a name that those of generations have.
+func generationFile(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && generationFiles.MatchString(e.Name())
+}
+
+// made reports whether this package has made the folder of a generation, which may be damaged. Folders of users may have numbers as names, too. A
+// generation has a mark; where that was lost, as in a copy, it has a manifest with the right sum.
+func made(path string) bool {
+	if regular(filepath.Join(path, markName)) {
+		return true
+	}
+	if !regular(filepath.Join(path, manifestName)) {
+		return false
+	}
+	_, _, err := manifestText(path)
+	return err == nil
+}
+
+// abandoned reports whether a folder is a generation that was not finished: it has the name of one, and the mark or nothing but
+// files of generations.
+func abandoned(path string) bool {
+	if !unfinishedNames.MatchString(filepath.Base(path)) {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && (regular(filepath.Join(path, markName)) || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !generationFile(e) }))
+}
+
+// regular reports whether a file is there, and neither a folder nor a link.
+func regular(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// beginGeneration makes a folder for the files of a generation in dir, with its mark.
+func beginGeneration(dir string) (tmp string, err error) {
+	if tmp, err = os.MkdirTemp(dir, unfinished); err != nil {
+		return "", err
+	}
+	if err = os.WriteFile(filepath.Join(tmp, markName), []byte(markText), 0o666); err != nil {
+		removeGeneration(tmp)
+		return "", err
+	}
+	return tmp, nil
+}
+
+// generations lists the generations in dir, the newest first, whether they are usable or not. Links are none.
 func generations(dir string) (all []int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && e.IsDir() && strconv.Itoa(n) == e.Name() {
+		n, err := strconv.Atoi(e.Name())
+		if err == nil && n > 0 && n < math.MaxInt && e.IsDir() && strconv.Itoa(n) == e.Name() && made(filepath.Join(dir, e.Name())) {
 			all = append(all, n)
 		}
 	}
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all, nil
+}
+
+// nextGeneration returns the first number after that of the newest generation that no other file in dir has as its name.
+func nextGeneration(dir string, newest int) (int, error) {
+	for n := newest + 1; ; n++ {
+		switch _, err := os.Lstat(filepath.Join(dir, strconv.Itoa(n))); {
+		case errors.Is(err, fs.ErrNotExist):
+			return n, nil
+		case err != nil:
+			return 0, err
+		}
+	}
 }
 
 // writeSaved writes a file of a generation, and returns when it is on the disk.
@@ -192,22 +268,52 @@ func files(data []savedData) (all []savedFile) {
 	return all
 }
 
+// manifestText returns the text of the manifest of a generation, and its sum.
+func manifestText(path string) (text, sum string, err error) {
+	f, err := os.Open(filepath.Join(path, manifestName))
+	if err != nil {
+		return "", "", unreadable(err)
+	}
+	defer f.Close()
+	head := make([]byte, 2*sha256.Size+1) // a file of a user may be long
+	if _, err := io.ReadFull(f, head); err != nil || head[len(head)-1] != '\n' {
+		return "", "", errors.New("its file manifest is damaged")
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return "", "", unreadable(err)
+	}
+	sum = string(head[:len(head)-1])
+	if is := sha256.Sum256(b); hex.EncodeToString(is[:]) != sum {
+		return "", "", errors.New("its file manifest is damaged")
+	}
+	return string(b), sum, nil
+}
+
 // readManifest reads the manifest of a generation.
 func readManifest(path string) (*manifest, error) {
-	b, err := os.ReadFile(filepath.Join(path, manifestName))
+	text, sum, err := manifestText(path)
 	if err != nil {
 		return nil, err
 	}
-	sum, text, _ := strings.Cut(string(b), "\n")
-	if is := sha256.Sum256([]byte(text)); hex.EncodeToString(is[:]) != sum {
-		return nil, errors.New("its manifest is damaged")
-	}
 	m := &manifest{sum: sum}
 	if err := json.Unmarshal([]byte(text), m); err != nil {
-		return nil, fmt.Errorf("its manifest is damaged: %w", err)
+		return nil, fmt.Errorf("its file manifest is damaged: %w", err)
 	}
 	if m.Version != checkpointVersion {
 		return nil, fmt.Errorf("it was written by another version of starpush: format %d, and this one reads %d", m.Version, checkpointVersion)
 	}
 	return m, nil
+}
+
+// unreadable says why a file of a generation cannot be read.
+func unreadable(err error) error {
+	pe := (*fs.PathError)(nil)
+	switch {
+	case !errors.As(err, &pe):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("its file %s is missing", filepath.Base(pe.Path))
+	}
+	return fmt.Errorf("its file %s cannot be read: %w", filepath.Base(pe.Path), pe.Err)
 }

@@ -9,7 +9,7 @@ import (
 
 // Locks of folders of checkpoints: two programs that write to one would remove each other's generations.
 
-const checkpointLockName = ".lock"
+const checkpointLockName = ".starpush-lock"
 
 // CheckpointInUseError says that another job, of this or another process, writes checkpoints to a folder.
 type CheckpointInUseError struct {
@@ -26,7 +26,7 @@ func (e *CheckpointInUseError) Error() string {
 }
 
 // LockCheckpoints makes dir, which must exist, the folder of j until it is closed, or its process ends in whatever way. Checkpoint does so, too. The error is
-// a *CheckpointInUseError if it belongs to another job, or that of the file .lock there, which is made. Folders of systems without locks can be shared.
+// a *CheckpointInUseError if it belongs to another job, or that of the file .starpush-lock there, which is made. Folders of systems without locks can be shared.
 func (j *Job) LockCheckpoints(dir string) error {
 	l := &j.locks
 	l.mu.Lock()
@@ -52,8 +52,11 @@ func (j *Job) LockCheckpoints(dir string) error {
 		return &CheckpointInUseError{Dir: dir, Holder: strings.TrimSpace(string(b[:n]))}
 	}
 	host, _ := os.Hostname()
-	if err = f.Truncate(0); err == nil {
-		_, err = fmt.Fprintf(f, "process %d on %s\n", os.Getpid(), host)
+	was := make([]byte, len("process "))
+	if n, _ := f.ReadAt(was, 0); n == 0 || string(was[:n]) == "process " { // a file that another program wrote stays as it is
+		if err = f.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(f, "process %d on %s\n", os.Getpid(), host)
+		}
 	}
 	if err != nil {
 		f.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,10 +189,105 @@ func TestUnusableGenerations(t *testing.T) {
 				must(t, damage(filepath.Join(dir, fmt.Sprint(n))))
 			}
 		}
-		if _, err := OpenCheckpoint(dir); !errors.Is(err, ErrNoCheckpoint) {
+		var none *UnusableCheckpointsError
+		if _, err := OpenCheckpoint(dir); !errors.As(err, &none) || errors.Is(err, ErrNoCheckpoint) || none.Dir != dir || len(none.Reasons) != 2 ||
+			!strings.Contains(err.Error(), filepath.Join(dir, "5")+": its file ") || !strings.Contains(err.Error(), "move the folder away") {
 			t.Errorf("%s: %v", name, err)
 		}
 		must(t, j.Unregister(h))
+	}
+}
+
+// Folders and files of users stay as they are, whatever their names, and are never taken for generations. Leftovers of killed processes are removed.
+func TestCheckpointsAmongFiles(t *testing.T) {
+	ctx, top := context.Background(), t.TempDir()
+	dir := filepath.Join(top, "a[b]") // a pattern that fits ab
+	foreign := map[string]string{
+		"1/data.txt": "a", "2/manifest": "b", "2/state": "c", "2/data-0": "d", "4": "e", "2024/data-0": "f", "2025/sub/manifest": "g", "9223372036854775807/state": "h",
+		".unfinished-1/data.txt": "i", ".unfinished-1/data-0": "j", ".unfinished-notes/data-0": "k", checkpointLockName: "l", "other/state": "m", "../ab/.unfinished-3/data-0": "n",
+	}
+	for name, text := range foreign {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "3"), 0o777)) // an empty one
+	rt, j := start(t, Options{Workers: 1})
+	h := ints(t, rt, []int64{1, 2})
+	data := []NamedData{{"x", h}}
+	elsewhere := filepath.Join(top, "elsewhere")
+	must(t, j.Checkpoint(ctx, elsewhere, data, nil))
+	links := []string{"5", "3000", ".unfinished-4"}
+	for _, name := range links {
+		if err := os.Symlink(filepath.Join(elsewhere, "1"), filepath.Join(dir, name)); err != nil {
+			t.Skip("there are no links: ", err)
+		}
+	}
+	if _, err := OpenCheckpoint(dir); !errors.Is(err, ErrNoCheckpoint) {
+		t.Error(err)
+	}
+	for name, files := range map[string][]string{".unfinished-20": nil, ".unfinished-21": {markName}, ".unfinished-22": {markName, "data-0", "data-1-2"}, ".unfinished-23": {"data-0", stateName}} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+		for _, f := range files {
+			must(t, os.WriteFile(filepath.Join(dir, name, f), []byte("part"), 0o666))
+		}
+	}
+	if _, err := OpenCheckpoint(dir); !errors.Is(err, ErrNoCheckpoint) { // a run that was killed before its first checkpoint was whole
+		t.Error(err)
+	}
+	for k := range 2 {
+		must(t, j.Checkpoint(ctx, dir, data, []byte{byte(k)}))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "6", "notes.txt"), []byte("o"), 0o666))
+	foreign["6/notes.txt"] = "o"
+	for k := range 3 {
+		must(t, j.Checkpoint(ctx, dir, data, []byte{byte(2 + k)}))
+	}
+	c, err := OpenCheckpoint(dir)
+	must(t, err)
+	if all, err := generations(dir); err != nil || !slices.Equal(all, []int{10, 9}) || filepath.Base(c.Dir()) != "10" || c.Unusable != nil {
+		t.Error(all, c.Dir(), c.Unusable, err)
+	}
+	for name, text := range foreign {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != text {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	for _, name := range links {
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || fi.Mode().Type() != fs.ModeSymlink {
+			t.Error(name, err)
+		}
+	}
+	if c, err := OpenCheckpoint(elsewhere); err != nil || c.Unusable != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(dir)
+	must(t, err)
+	var names []string
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	want := []string{checkpointLockName, ".unfinished-1", ".unfinished-4", ".unfinished-notes", "1", "10", "2", "2024", "2025", "3", "3000", "4", "5", "6", "9", "9223372036854775807", "other"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "6")); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+	must(t, os.Remove(filepath.Join(dir, "10", markName))) // a copy that leaves it out
+	if c, err := OpenCheckpoint(dir); err != nil || filepath.Base(c.Dir()) != "10" {
+		t.Error(err)
+	}
+}
+
+// OpenCheckpoint says which folder to name instead of one that has no checkpoints.
+func TestOpenCheckpointRefuses(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	rt, j := start(t, Options{Workers: 1})
+	must(t, j.Checkpoint(ctx, dir, []NamedData{{"x", ints(t, rt, []int64{1, 2})}}, nil))
+	for name, text := range map[string]string{"1": "is a checkpoint itself; name the folder", "1/manifest": "is a file; name the folder", "1/manifest/state": "cannot be read: not a directory; name a folder"} {
+		if _, err := OpenCheckpoint(filepath.Join(dir, name)); err == nil || errors.Is(err, ErrNoCheckpoint) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %q", err, text)
+		}
 	}
 }
 

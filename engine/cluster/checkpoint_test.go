@@ -229,6 +229,44 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// TestCheckpointAmongFolders: folders of users stay as they are, and files of all ranks that a killed run left are removed.
+func TestCheckpointAmongFolders(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	write := func(name string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777), os.WriteFile(filepath.Join(dir, name), []byte(name), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := []string{"2/data-0-1", "5/data.txt"}
+	for _, name := range append(foreign, ".unfinished-1/data-0", ".unfinished-1/data-0-2") {
+		write(name)
+	}
+	for r, err := range onEach(t, 3, func(j *Job, x engine.Operand) error {
+		if err := j.Submit(&Task{TaskSpec: engine.TaskSpec{Codelet: codelet, Operands: []engine.Operand{x}, Args: []iface.Scalar{iface.Int(1), iface.Int(0)}}, On: 2}); err != nil {
+			return err
+		}
+		for range 4 {
+			if err := j.Checkpoint(ctx, dir, []engine.NamedData{{Name: "x", Handle: x.Handle}}, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "[0-9]*"))
+	if unfinished, _ := filepath.Glob(filepath.Join(dir, ".unfinished-*")); err != nil || len(left) != 4 || filepath.Base(left[3]) != "6" || len(unfinished) > 0 {
+		t.Error(left, unfinished, err)
+	}
+	for _, name := range foreign {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != name {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
 // TestCheckpointFails: if one rank cannot write or read, all return the same error, which names it, and the generation from before is the last one.
 func TestCheckpointFails(t *testing.T) {
 	ctx := context.Background()
