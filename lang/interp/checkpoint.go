@@ -31,6 +31,7 @@ type checkpoints struct {
 	log      []byte
 	unlogged int    // what is read now has no effect on the script
 	name     string // of the folder, as the script gives it
+	written  bool   // one is in the folder, of this run or the one that it goes on from
 
 	rest   []byte             // of the log of from
 	target int                // the statement that wrote from
@@ -181,9 +182,9 @@ func (m *Machine) beginCheckpoints() error {
 		}
 		log, err := io.ReadAll(flate.NewReader(bytes.NewReader(state[k+int(n):])))
 		if err != nil {
-			return fmt.Errorf("lang: the log of the checkpoint in %s: %w", from.Dir(), err)
+			return fmt.Errorf("lang: the log of the checkpoint in %s is damaged: %w; put back a copy of the checkpoint, or run without resuming", from.Dir(), err)
 		}
-		c.from, c.target, c.rest, c.log, c.name = from, s.Passed, log, slices.Clone(log), s.Folder
+		c.from, c.target, c.rest, c.log, c.name, c.written = from, s.Passed, log, slices.Clone(log), s.Folder, true
 	}
 	m.checkpoints = c
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/syntax"
@@ -280,6 +281,12 @@ func (m *Machine) checkpoint(name string, at, dirAt position) {
 	if err != nil {
 		m.checkpointFailed(err, name, at)
 	}
+	c.written = true
+}
+
+// checkpointReason returns the text of an error of the engine about a checkpoint.
+func checkpointReason(err error) string {
+	return strings.TrimPrefix(firstLine(err.Error()), "engine: ")
 }
 
 // checkpointFailed raises why a checkpoint could not be written.
@@ -296,15 +303,22 @@ func (m *Machine) checkpointFailed(err error, name string, at position) {
 			m.raiseEngine(err, at, nil)
 		}
 	}
-	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, firstLine(err.Error())))
-	d.Help = []string{"name a folder that this program may make and write, with room for all data twice; the checkpoint before is still there"}
+	reason, help := checkpointReason(err), "name a folder that this program may make and write, with room for all data three times"
 	switch {
 	case pe != nil:
-		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %v", name, pe.Err)
-	case onRank == nil && errors.As(err, &inUse):
-		d.Message = fmt.Sprintf("cannot write a checkpoint to `%s`: %s writes its own there", name, cmp.Or(inUse.Holder, "another program"))
-		d.Help = []string{"wait until it has ended, or run this in another folder"}
+		reason = pe.Err.Error()
+	case errors.As(err, &inUse): // on several ranks rank 0, which reports it
+		reason = cmp.Or(inUse.Holder, "another program") + " writes its own there"
+		if onRank != nil {
+			reason = fmt.Sprintf("on rank %d: %s", onRank.Rank, reason)
+		}
+		help = "wait until it has ended, or run this in another folder"
 	}
+	if m.checkpoints.written && inUse == nil {
+		help += "; the checkpoint before is still there"
+	}
+	d := m.diagnostic("R0107", at, fmt.Sprintf("cannot write a checkpoint to `%s`: %s", name, reason))
+	d.Help = []string{help}
 	d.Cause = err
 	m.raise(d)
 }
@@ -329,7 +343,7 @@ func (m *Machine) goOn(at position) {
 			if onRank := (*engine.CheckpointError)(nil); m.ctx.Err() != nil || !errors.As(err, &onRank) {
 				m.raiseEngine(err, at, nil)
 			}
-			m.misfit(at, "%s", firstLine(err.Error()))
+			m.misfit(at, "%s", checkpointReason(err))
 		}
 		c.from, c.rest = nil, nil
 		return
@@ -339,7 +353,7 @@ func (m *Machine) goOn(at position) {
 			if m.ctx.Err() != nil {
 				m.raiseEngine(err, at, nil)
 			}
-			m.misfit(at, "%s", firstLine(err.Error()))
+			m.misfit(at, "%s", checkpointReason(err))
 		}
 	}
 	c.from, c.rest = nil, nil

@@ -210,10 +210,19 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 // sayError reports an error that is no diagnostic.
 func (a *app) sayError(err error) {
 	if a.json != nil {
-		a.json.diagnostic(&lang.Diagnostic{Severity: lang.Error, Message: err.Error()})
+		a.json.diagnostic(&lang.Diagnostic{Severity: lang.Error, Message: plainText(err)})
 		return
 	}
-	fmt.Fprintf(a.con.err, "%s %v\n", a.con.err.paint("starpush:", color.FgRed, color.Bold), err)
+	fmt.Fprintf(a.con.err, "%s %s\n", a.con.err.paint("starpush:", color.FgRed, color.Bold), plainText(err))
+}
+
+// plainText returns the text of an error without the name of a package of starpush in front, which is for Go programs.
+func plainText(err error) string {
+	text := err.Error()
+	for _, name := range []string{"lang: ", "engine: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
 }
 
 // paint colours text when the stream shows colours.

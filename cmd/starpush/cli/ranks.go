@@ -201,7 +201,7 @@ func (r *ranks) speak(err error) {
 	text := r.said.String()
 	var e *exitError
 	if errors.As(err, &e) && e.err != nil {
-		text += fmt.Sprintln("starpush:", e.err)
+		text += fmt.Sprintln("starpush:", plainText(e.err))
 	}
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(r.err, "rank %d: %s", r.world.Rank(), line)

@@ -72,7 +72,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.Var(&numberFlag{p: &o.digits, lo: 1, hi: repl.MaxDigits, advice: "leave it out for as many as read back the same"}, "digits", "print floats with at most `N` significant digits, 1 to 17; str and f-strings have all")
 	registerRanks(c, &o.ranks, "run on `N` processes of this machine, through mpirun of Open MPI or MPICH")
-	f.StringVar(&o.resume, "resume", "", "go on from the newest checkpoint in `DIR` that the script has written; without one, start from the beginning")
+	f.StringVar(&o.resume, "resume", "", "go on from the newest checkpoint in `DIR` that the script has written; if there is none, start from the beginning")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
@@ -229,7 +229,7 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 	if err := checkSaves(prog, saves); err != nil {
 		return err
 	}
-	resume, err := a.resumption(o, ranks)
+	resume, err := a.resumption(ctx, o, ranks)
 	if err != nil {
 		return err
 	}
@@ -242,24 +242,47 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 	return a.endRuntime(rt, o, err)
 }
 
-// resumption opens the checkpoint that --resume names. Where there is none it says so, and the run starts from
-// the beginning: so a job that may be started several times always passes the flag. Ranks other than 0 get nothing here.
-func (a *app) resumption(o *runFlags, ranks *ranks) ([]lang.Option, error) {
-	if o.resume == "" || ranks != nil && ranks.world.Rank() > 0 { // rank 0 opens it for all
+// resumption opens the checkpoint that --resume names, which rank 0 does for all. If it cannot be opened all ranks end.
+func (a *app) resumption(ctx context.Context, o *runFlags, ranks *ranks) ([]lang.Option, error) {
+	if o.resume == "" {
 		return nil, nil
 	}
-	c, err := engine.OpenCheckpoint(o.resume)
+	if ranks == nil {
+		return a.openCheckpoint(o.resume)
+	}
+	var opts []lang.Option
+	var failed error
+	code := []byte{exitOK}
+	if ranks.world.Rank() == 0 {
+		if opts, failed = a.openCheckpoint(o.resume); failed != nil {
+			code[0] = exitUsage
+		}
+	}
+	code, err := ranks.share(ctx, code)
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
+		return nil, err
+	}
+	return opts, status(int(code[0]))
+}
+
+// openCheckpoint opens the newest checkpoint in a folder. Without any it says so, and the run starts from the beginning: a job that may be started
+// several times always passes --resume. A folder whose checkpoints are all damaged is an error: starting anew would replace them.
+func (a *app) openCheckpoint(dir string) ([]lang.Option, error) {
+	c, err := engine.OpenCheckpoint(dir)
 	note := func(format string, args ...any) {
 		if !a.flags.quiet {
 			fmt.Fprintf(a.con.err, "starpush: "+format+"\n", args...)
 		}
 	}
 	if errors.Is(err, engine.ErrNoCheckpoint) {
-		note("no usable checkpoint in %s: starting from the beginning", o.resume)
+		note("no checkpoint in %s: starting from the beginning", dir)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, usagef("--resume: %v", err)
+		return nil, usagef("--resume: %s", plainText(err))
 	}
 	for _, bad := range c.Unusable {
 		note("a newer checkpoint is not usable: %v", bad)
