@@ -3,6 +3,7 @@ package repl
 import (
 	"bytes"
 	"context"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -103,5 +104,17 @@ func TestGranularity(t *testing.T) {
 		if !strings.Contains(text, " insert one: ") || !strings.Contains(text, "split `x` by `blocks(") {
 			t.Error(text)
 		}
+	}
+}
+
+// The document of the prompt lists the topics that there are.
+func TestTopicsInDocument(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/prompt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "this list; topics: `" + strings.Join(topicNames(), "`, `") + "`;"
+	if !strings.Contains(string(text), want) {
+		t.Errorf("docs/prompt.md does not say %q", want)
 	}
 }
