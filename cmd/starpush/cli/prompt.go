@@ -183,7 +183,7 @@ func (a *app) promptHere(ctx context.Context, o *runFlags, ranks *ranks, files [
 	}
 	if interactive {
 		shell.Edit = a.edit
-		if a.con.out.tty {
+		if a.con.out.tty && !a.dumb() { // pagers ask for a key there before they show a line
 			shell.Page = a.page
 		}
 		shell.Top = func(ctx context.Context) error { return a.top(ctx, m) }
@@ -249,7 +249,7 @@ func (a *app) converse(ctx context.Context, o *runFlags, ranks *ranks, shell *re
 	if !interactive {
 		return shell.Run(ctx, repl.NewLines(a.in))
 	}
-	t, err := repl.NewTerminal(history, shell.Complete, shell.Size, a.env["TERM"] != "" && a.env["TERM"] != "dumb")
+	t, err := repl.NewTerminal(history, shell.Complete, shell.Size, !a.dumb())
 	if err != nil {
 		a.sayError(fmt.Errorf("the terminal has no line editing: %w", err))
 		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))
@@ -448,6 +448,9 @@ func (a *app) edit(ctx context.Context, text string) (string, error) {
 }
 
 // The terminal of the prompt: its size, its colours, and the pager for long texts.
+
+// dumb reports whether the terminal does no more than show text.
+func (a *app) dumb() bool { return a.env["TERM"] == "" || a.env["TERM"] == "dumb" }
 
 // screenSize is how many columns and rows the terminal of standard output has; 0, 0
 // without one.

@@ -442,6 +442,14 @@ func TestPoorTerminals(t *testing.T) {
 	}
 }
 
+// A terminal that shows no more than text has no pager: less would ask for a key first.
+func TestNoPagerOnDumbTerminals(t *testing.T) {
+	s := onTerminal(t, 70, 12, "--no-init --cpus 1", "TERM=dumb", "PAGER=echo paged")
+	s.types(":help")
+	s.until(":quit [STATUS]")
+	s.prompt()
+}
+
 // When the terminal goes away, the process does, and keeps the history.
 func TestTerminalGoes(t *testing.T) {
 	s := onTerminal(t, 80, 24, "--no-init --cpus 2")
