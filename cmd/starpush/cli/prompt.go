@@ -249,7 +249,7 @@ func (a *app) converse(ctx context.Context, o *runFlags, ranks *ranks, shell *re
 	if !interactive {
 		return shell.Run(ctx, repl.NewLines(a.in))
 	}
-	t, err := repl.NewTerminal(history, shell.Complete, shell.Size, !a.dumb())
+	t, err := repl.NewTerminal(history, shell.Complete, shell.Size, !a.dumb(), waiting(os.Stdin))
 	if err != nil {
 		a.sayError(fmt.Errorf("the terminal has no line editing: %w", err))
 		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))

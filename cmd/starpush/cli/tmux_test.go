@@ -79,14 +79,19 @@ func (s *tty) keys(keys ...string) {
 }
 
 // paste pastes text as a terminal does whose program asked for marks.
-func (s *tty) paste(text string) {
+func (s *tty) paste(text string) { s.pasteWith(text, "-p") }
+
+// pasteUnmarked pastes text as a terminal does that has no marks.
+func (s *tty) pasteUnmarked(text string) { s.pasteWith(text) }
+
+func (s *tty) pasteWith(text string, flags ...string) {
 	s.t.Helper()
 	file := filepath.Join(s.dir, "pasted")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	s.tmux("load-buffer", file)
-	s.tmux("paste-buffer", "-p", "-t", "0")
+	s.tmux(append([]string{"paste-buffer", "-t", "0"}, flags...)...)
 }
 
 // until waits until the screen shows the texts, one behind the other.
@@ -390,6 +395,30 @@ func TestPaste(t *testing.T) {
 	if shown := s.untilMatch(`^25\n>\z`); strings.Contains(shown, "\noff") {
 		t.Errorf("what was pasted behind what Ctrl-C ended runs:\n%s", shown)
 	}
+}
+
+// Control characters in a paste do nothing, whether the terminal marks pastes or not: none suspends or
+// ends the prompt. A long line is there at once, and Ctrl-C ends it.
+func TestStrangePastes(t *testing.T) {
+	s := onTerminal(t, 80, 24, "--no-init --cpus 1")
+	long := "let a = [" + strings.Repeat("1, ", 10_000) + "1]"
+	all := "\x1a\x04\x03\x18\x05\x1b\x1c"
+	s.paste(all + "let b = 1" + all + "\n" + all + "b + 40" + all + "\n")
+	s.untilMatch(`^41\n>`)
+	s.keys("C-c")
+	s.clear()
+	s.paste(long)
+	s.untilMatch(`, 1\]\z`)
+	s.keys("C-c")
+	s.untilMatch(`, 1\]\^C\n>\z`)
+	s.paste(long)
+	s.types("")
+	s.types("len(a)")
+	s.untilMatch(`^10001\n>\z`)
+	s.clear()
+	rest := "\x1a\x04\x1c\x12"
+	s.pasteUnmarked(rest + "print(\"" + strings.Repeat("x", 70) + "\")" + rest + "\r" + rest + "b + 41" + rest + "\r")
+	s.untilMatch(`^42\n>\z`)
 }
 
 // Editing of lines: wide characters, lines that are longer than the terminal, another size

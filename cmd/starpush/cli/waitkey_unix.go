@@ -37,3 +37,11 @@ func readable(ctx context.Context, in *os.File, d time.Duration) (bool, error) {
 	}
 	return true, nil
 }
+
+// waiting returns a function that reports whether a read of in returns at once, now or within a time.
+func waiting(in *os.File) func(d time.Duration) bool {
+	return func(d time.Duration) bool {
+		ok, err := readable(context.Background(), in, d)
+		return ok && err == nil
+	}
+}

@@ -7,17 +7,21 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Input of a terminal, before the line editor sees it.
 
 // Keys that the line editor does not know: Alt-Enter, Ctrl-X Ctrl-E followed by an Enter, at which
-// the line editor stops reading, two arrows, and Delete. They are in the private use area, so no
-// keyboard types them.
+// the line editor stops reading, two arrows, Delete, and a text that is put into the line at once. They
+// are in the private use area, so no keyboard types them.
 const (
+	keyText   = '\ue00f'
 	keyMore   = '\ue00d'
 	keyEdit   = '\ue00e'
 	keyUp     = '\ue00a'
@@ -67,8 +71,15 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
+// Keys that end the line or the input.
+const (
+	ctrlC = 0x03
+	ctrlD = 0x04
+)
+
 var (
 	ctrlXE     = []byte("\x18\x05")
+	textBytes  = []byte(string(keyText))
 	editBytes  = []byte(string(keyEdit) + "\r")
 	pasteBegin = []byte("\x1b[200~")
 	pasteEnd   = []byte("\x1b[201~")
@@ -79,44 +90,65 @@ var (
 // pasted into what could have been typed: tabs become spaces, so that they complete
 // nothing, and other control characters but ends of lines are left out. A paste is read to
 // its end before its first line is given: while statements run the terminal would show
-// the rest a second time, and lose some. Read is called by one goroutine at a time.
+// the rest a second time, lose some, and obey control characters in it. Each line of a paste
+// is given as one keyText. The line editor redraws its line after every key, so the time for
+// a line that is given by its characters grows with the square of its length. Read is called
+// by one goroutine at a time.
 type input struct {
 	r      io.Reader
-	held   []byte // read, and perhaps the beginning of a mark
-	last   byte   // of what was pasted
-	pasted bool   // between the marks
+	ready  func(d time.Duration) bool // a read of r returns at once, now or within d; nil: not known
+	held   []byte                     // read, and perhaps the beginning of a mark
+	last   byte                       // of what was pasted
+	pasted bool                       // between the marks
+	flood  bool                       // the last read had more text than a person types: a paste without marks
 
 	mu struct {
 		sync.Mutex
-		rest  []byte // to be given
-		paste int    // how many bytes of rest come before the end of what was pasted
-		given bool   // the last bytes came from a paste
+		rest  []byte   // to be given
+		paste int      // the bytes of rest before the end of what was pasted
+		given bool     // the last bytes came from a paste
+		key   []byte   // the bytes of a keyText that are to be given before rest
+		texts [][]rune // the texts of the keyTexts that the line editor has not asked for, oldest first
 	}
 }
 
-// Read implements io.Reader. It gives one line at a time.
+// Pastes of terminals that do not mark them.
+const (
+	floodText = 64                    // bytes of text in one read that are taken for a paste, and given at once
+	floodWait = 20 * time.Millisecond // the longest pause in such a paste
+	floodMost = 1 << 20               // bytes that are collected before the first one is given
+)
+
+// floodKeys are the control characters that act within a paste without marks: ends of lines, keys that
+// edit the line, as a person types them ahead, and Ctrl-C. Others may leave the prompt or suspend it, and
+// the shell would run the rest.
+const floodKeys = "\r\n\t\b\x1b\x01\x03\x05\x15"
+
+// Read implements io.Reader. It gives one line at a time, and a text that came at once as keyText.
 func (in *input) Read(p []byte) (int, error) {
-	for {
+	for more := false; ; {
 		in.mu.Lock()
-		if rest := in.mu.rest; len(rest) > 0 && !in.pasted {
-			if end := bytes.IndexByte(rest, '\r'); end >= 0 {
-				rest = rest[:end+1]
-			}
-			n := copy(p, rest)
-			in.mu.given = in.mu.paste > 0
-			in.mu.rest, in.mu.paste = in.mu.rest[n:], max(0, in.mu.paste-n)
-			in.mu.Unlock()
-			return n, nil
+		n := 0
+		if !more {
+			n = in.giveLocked(p)
 		}
 		in.mu.Unlock()
+		if n > 0 {
+			return n, nil
+		}
 		var buf [4096]byte
 		n, err := in.r.Read(buf[:])
+		in.flood = more || typedText(buf[:n], in.pasted) >= floodText
 		data := append(in.held, buf[:n]...)
 		in.held = nil
 		in.mu.Lock()
 		switch {
-		case n > 0:
-			in.translate(data) // an error with bytes comes again on its own
+		case in.pasted && n == 1 && buf[0] == ctrlC: // a person pressed it: this paste has no end
+			in.pasted, in.mu.rest, in.mu.paste = false, append(in.mu.rest[:0], ctrlC), 0
+		case n > 0: // an error with bytes comes again on its own
+			whole := len(data) - halfRune(data)
+			in.translate(data[:whole])
+			in.held = append(in.held, data[whole:]...)
 		case err != nil && len(data) > 0: // it was no mark
 			in.mu.rest = append(in.mu.rest, data...)
 			in.pasted = false
@@ -126,8 +158,135 @@ func (in *input) Read(p []byte) (int, error) {
 			in.mu.Unlock()
 			return 0, err
 		}
+		size := len(in.mu.rest)
 		in.mu.Unlock()
+		more = err == nil && in.flood && size < floodMost && in.ready != nil && in.ready(floodWait)
 	}
+}
+
+// giveLocked copies to p what Read gives next, and returns the number of bytes.
+func (in *input) giveLocked(p []byte) int {
+	if len(in.mu.key) == 0 {
+		if in.pasted || len(in.mu.rest) == 0 {
+			return 0
+		}
+		n, text := in.nextLocked()
+		if !text {
+			n = copy(p, in.mu.rest[:n])
+		} else {
+			in.mu.texts = append(in.mu.texts, printable(in.mu.rest[:n]))
+			in.mu.key = textBytes
+		}
+		in.mu.given = in.mu.paste > 0
+		in.mu.rest, in.mu.paste = in.mu.rest[n:], max(0, in.mu.paste-n)
+		if !text {
+			return n
+		}
+	}
+	n := copy(p, in.mu.key)
+	in.mu.key = in.mu.key[n:]
+	return n
+}
+
+// nextLocked returns the number of bytes of rest that are given next, and whether they are a text that
+// is given at once. Each line of a paste is one; in other input only long texts are.
+func (in *input) nextLocked() (n int, text bool) {
+	rest, least := in.mu.rest, floodText
+	if in.mu.paste > 0 {
+		rest, least = rest[:in.mu.paste], 1
+	}
+	for n < len(rest) {
+		end := n
+		for end < len(rest) && isText(rest[end]) {
+			end++
+		}
+		switch {
+		case end-n >= least && n == 0:
+			return end, true
+		case end-n >= least:
+			return n, false
+		case end == len(rest):
+			return end, false
+		case rest[end] == '\r':
+			return end + 1, false
+		}
+		n = end + max(1, escapeIn(rest[end:]))
+	}
+	return len(rest), false
+}
+
+// text returns the text of the oldest keyText, and forgets it.
+func (in *input) text() []rune {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.mu.texts) == 0 {
+		return nil
+	}
+	text := in.mu.texts[0]
+	in.mu.texts = in.mu.texts[1:]
+	return text
+}
+
+// isText reports whether a byte is part of a text, rather than a control character.
+func isText(c byte) bool { return c >= ' ' && c != 0x7f }
+
+// printable returns text without the control characters that take several bytes, which some
+// terminals obey, and with U+FFFD for bytes that are not UTF-8.
+func printable(text []byte) []rune {
+	return slices.DeleteFunc([]rune(string(text)), unicode.IsControl)
+}
+
+// escapeIn returns the length of the escape sequence at the beginning of data, or 0 if there is none.
+func escapeIn(data []byte) int {
+	if len(data) < 2 || data[0] != '\x1b' {
+		return 0
+	}
+	if data[1] == 'O' {
+		return min(3, len(data))
+	}
+	if data[1] != '[' {
+		return 2
+	}
+	n := 2
+	for n < len(data) && data[n] >= ' ' && data[n] < '@' {
+		n++
+	}
+	return min(n+1, len(data))
+}
+
+// typedText returns the number of bytes of text outside the marks of pastes and outside escape
+// sequences; pasted: data begins inside of a paste.
+func typedText(data []byte, pasted bool) int {
+	count := 0
+	for len(data) > 0 {
+		mark := pasteBegin
+		if pasted {
+			mark = pasteEnd
+		}
+		part, rest, found := bytes.Cut(data, mark)
+		for k := 0; k < len(part) && !pasted; {
+			if isText(part[k]) {
+				count++
+			}
+			k += max(1, escapeIn(part[k:]))
+		}
+		data = rest
+		pasted = pasted != found
+	}
+	return count
+}
+
+// halfRune returns the number of bytes at the end of data that begin a rune and do not complete it.
+func halfRune(data []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
+		if tail := data[len(data)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return n
+			}
+			break
+		}
+	}
+	return 0
 }
 
 // pasting reports whether the last keys came from a paste.
@@ -194,7 +353,7 @@ func (in *input) translate(data []byte) {
 			!in.pasted && halfKey(data):
 			in.held = bytes.Clone(data)
 			return
-		case !in.pasted && bytes.HasPrefix(data, ctrlXE):
+		case !in.pasted && !in.flood && bytes.HasPrefix(data, ctrlXE):
 			in.mu.rest, data = append(in.mu.rest, editBytes...), data[2:]
 			continue
 		case !in.pasted && data[0] == ctrlXE[0]: // with another key it means nothing
@@ -211,9 +370,10 @@ func (in *input) translate(data []byte) {
 		case in.pasted && c == '\n' && last == '\r': // the end of a line is one
 		case in.pasted && (c == '\r' || c == '\n'):
 			in.mu.rest = append(in.mu.rest, '\r')
-		case in.pasted && c == 3: // Ctrl-C: this paste has no end
-			in.pasted, in.mu.rest, in.mu.paste = false, append(in.mu.rest[:0], c), 0
-		case in.pasted && (c < ' ' || c == 0x7f):
+		case in.pasted && !isText(c):
+		case in.flood && c == ctrlD && (last == '\r' || last == '\n') && len(data) == 0: // typed ahead
+			in.mu.rest = append(in.mu.rest, c)
+		case in.flood && c < ' ' && strings.IndexByte(floodKeys, c) < 0:
 		default:
 			in.mu.rest = append(in.mu.rest, c)
 		}

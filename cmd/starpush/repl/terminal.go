@@ -72,29 +72,32 @@ type Terminal struct {
 func (t *Terminal) Continues(more func(entry string) bool) { t.more = more }
 
 // NewTerminal opens the line editor on the process's terminal; marks: it may be asked to
-// put marks around what is pasted, as a terminal that is not dumb.
-func NewTerminal(h *History, complete Completer, size func() (columns, rows int), marks bool) (*Terminal, error) {
+// put marks around what is pasted, as a terminal that is not dumb. The function ready reports whether a
+// key can be read from it within a time; nil if that is not known.
+func NewTerminal(h *History, complete Completer, size func() (columns, rows int), marks bool, ready func(d time.Duration) bool) (*Terminal, error) {
 	t := &Terminal{history: h, complete: complete, size: size, marked: marks}
-	t.keys = &input{r: os.Stdin}
-	t.in = readline.NewCancelableStdin(t.keys)
-	cfg := &readline.Config{
-		Stdin:                  t.in,
-		HistoryLimit:           HistoryLimit + 1,
-		HistorySearchFold:      true,
-		DisableAutoSaveHistory: true,
-		InterruptPrompt:        "^C",
-		EOFPrompt:              "\n", // nothing, then a new line
-		AutoComplete:           completion{t},
-		Painter:                painter{t},
-		Listener:               readline.FuncListener(t.onKey),
-		FuncFilterInputRune:    t.filterKey,
-	}
-	rl, err := readline.NewEx(cfg)
-	if err != nil {
+	if err := t.open(&input{r: os.Stdin, ready: ready}, &readline.Config{}); err != nil {
 		return nil, err
 	}
-	t.rl = rl
 	return t, nil
+}
+
+// open starts the line editor with the keys of in; cfg has the output and how the terminal is used.
+func (t *Terminal) open(in *input, cfg *readline.Config) (err error) {
+	t.keys = in
+	t.in = readline.NewCancelableStdin(t.keys)
+	cfg.Stdin = t.in
+	cfg.HistoryLimit = HistoryLimit + 1
+	cfg.HistorySearchFold = true
+	cfg.DisableAutoSaveHistory = true
+	cfg.InterruptPrompt = "^C"
+	cfg.EOFPrompt = "\n" // nothing, then a new line
+	cfg.AutoComplete = completion{t}
+	cfg.Painter = painter{t}
+	cfg.Listener = readline.FuncListener(t.onKey)
+	cfg.FuncFilterInputRune = t.filterKey
+	t.rl, err = readline.NewEx(cfg)
+	return err
 }
 
 // ReadLine implements LineReader. The text may have several lines.
@@ -194,6 +197,8 @@ func (t *Terminal) filterKey(r rune) (rune, bool) {
 			return readline.CharNext, true
 		case keyMore, keyDelete:
 			return readline.CharBell, true
+		case keyText:
+			return t.searchText(t.keys.text()), true
 		}
 		return r, true
 	}
@@ -201,6 +206,22 @@ func (t *Terminal) filterKey(r rune) (rune, bool) {
 		return to, true
 	}
 	return r, true
+}
+
+// searchText adds a text to what Ctrl-R looks for, except for its last character, which it returns as
+// the key to pass to the line editor. It cuts the text to one row: the line editor shows it once more for
+// each character, and cannot clear a second row.
+func (t *Terminal) searchText(text []rune) rune {
+	width, _ := t.size()
+	text = text[:min(len(text), max(0, width-len("failing bck-i-search: ")-1))]
+	if len(text) == 0 {
+		return readline.CharBell
+	}
+	last := len(text) - 1
+	for _, r := range text[:last] {
+		t.rl.Operation.SearchChar(r)
+	}
+	return text[last]
 }
 
 // onKey tracks the line while keys change it, and applies the keys that change the block.
@@ -520,6 +541,11 @@ func (t *Terminal) blockKey(r rune) (rune, bool) {
 		return t.does(func() (block, int) { return block{b.lines, b.at + 1}, pos })
 	case keyMore:
 		return t.does(func() (block, int) { return b.split(pos, false) })
+	case keyText:
+		text := t.keys.text()
+		line := slices.Concat(t.mu.line[:pos], text, t.mu.line[pos:])
+		t.mu.list = nil // as typing does, it ends the walk in the history
+		return t.does(func() (block, int) { return b.with(string(line)), pos + len(text) })
 	case readline.CharEnter, readline.CharCtrlJ:
 		if t.more == nil || t.mu.edit || !t.more(t.mu.before+b.text()) {
 			t.leaveBlock(b)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chzyer/readline"
 )
@@ -107,6 +109,26 @@ func TestCandidateLists(t *testing.T) {
 	}
 }
 
+// typedOut returns what read came from in, with the texts that were given at once in their places.
+func typedOut(in *input, read []byte) string {
+	var out strings.Builder
+	for _, r := range string(read) {
+		if r == keyText {
+			out.WriteString(string(in.text()))
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// readAll returns all that an input gives.
+func readAll(r io.Reader) (string, error) {
+	in := &input{r: r}
+	read, err := io.ReadAll(in)
+	return typedOut(in, read), err
+}
+
 func TestInput(t *testing.T) {
 	more := string(keyMore)
 	for _, tt := range []struct{ name, in, want string }{
@@ -115,7 +137,8 @@ func TestInput(t *testing.T) {
 		{"a paste", "\x1b[200~for {\r\n\tx\n}\r\x1b[201~y\tz", "for {\r    x\r}\ry\tz"},
 		{"keys in a paste", "\x1b[200~a\x01\x04\x7fb数\x1b[201~", "ab数"},
 		{"a paste without end", "\x1b[200~abc", "abc"},
-		{"Ctrl-C in one", "\x1b[200~abc\x03d", "\x03d"},
+		{"keys that leave, in a paste", "\x1b[200~a\x03b\x1ac\x04\x1b[A\x18\x05\u009b\x1b[201~\x1b[C", "abc[A\x1b[C"},
+		{"characters of keys, in a paste", "\x1b[200~\ue00e\ue00f\x1b[201~", "\ue00e\ue00f"},
 		{"no mark", "\x1b[20", "\x1b[20"},
 		{"two pastes", "\x1b[200~a\x1b[201~\x1b[200~b\x1b[201~", "ab"},
 		{"the chord", "a\x18\x05b", "a" + string(keyEdit) + "\rb"},
@@ -125,7 +148,7 @@ func TestInput(t *testing.T) {
 		{"Delete", "\x1b[3~", string(keyDelete)},
 		{"another key", "\x1b[2~x", "\x1b[2~x"},
 	} {
-		got, err := io.ReadAll(&input{r: strings.NewReader(tt.in)})
+		got, err := readAll(strings.NewReader(tt.in))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -134,7 +157,7 @@ func TestInput(t *testing.T) {
 			if cut > 0 && (strings.HasSuffix(tt.in[:cut], "\x1b") || strings.HasSuffix(tt.in[:cut], "\x1b[") || strings.HasSuffix(tt.in[:cut], "\x1bO")) && !strings.Contains(tt.in[:cut-1], "200~") || strings.HasSuffix(tt.in[:cut], "201~\x1b") || strings.HasSuffix(tt.in[:cut], "201~\x1b[") {
 				continue
 			}
-			got, err := io.ReadAll(&input{r: io.MultiReader(strings.NewReader(tt.in[:cut]), strings.NewReader(tt.in[cut:]))})
+			got, err := readAll(io.MultiReader(strings.NewReader(tt.in[:cut]), strings.NewReader(tt.in[cut:])))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("%s, in two at %d: got %q, %v; want %q", tt.name, cut, got, err, tt.want)
 			}
@@ -149,13 +172,109 @@ func TestInput(t *testing.T) {
 	}
 }
 
+// Ctrl-C that comes alone was pressed by a person: it ends a paste that has no end.
+func TestInterruptedPaste(t *testing.T) {
+	got, err := readAll(io.MultiReader(strings.NewReader("\x1b[200~abc"), strings.NewReader("\x03"), strings.NewReader("d")))
+	if got != "\x03d" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// Keys that leave the prompt do nothing within a lot of text that comes at once.
+func TestUnmarkedPaste(t *testing.T) {
+	text := strings.Repeat("数x", 40)
+	for _, tt := range []struct{ name, in, want string }{
+		{"keys that leave", "a\x1a" + text + "\x04b\x18\x05\x12\r\x1ac", "a" + text + "b\x05\rc"},
+		{"Ctrl-D behind the last line", text + "\r\x04", text + "\r\x04"},
+		{"Ctrl-D behind another one", text + "\r\x04b", text + "\rb"},
+		{"Ctrl-C", text + "\x03b", text + "\x03b"},
+		{"arrows", strings.Repeat("\x1b[C", 40) + "\x1a", strings.Repeat("\x1b[C", 40) + "\x1a"},
+		{"behind a marked one", "\x1b[200~" + text + "\x1b[201~\x04", text + "\x04"},
+	} {
+		for _, r := range []io.Reader{strings.NewReader(tt.in), io.MultiReader(strings.NewReader(tt.in[:len(text)/2+1]), strings.NewReader(tt.in[len(text)/2+1:]))} {
+			if got, err := readAll(r); got != tt.want || err != nil {
+				t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.want)
+			}
+		}
+	}
+}
+
+// An unmarked paste is read to its end before its first line is given: afterwards the terminal would
+// obey control characters in it.
+func TestUnmarkedPasteIsReadFirst(t *testing.T) {
+	parts := []string{strings.Repeat("x", 100) + "\r", "\x1a", "y\x04\r"}
+	var readers []io.Reader
+	for _, part := range parts {
+		readers = append(readers, strings.NewReader(part))
+	}
+	asked := 0
+	in := &input{r: io.MultiReader(readers...), ready: func(time.Duration) bool { asked++; return asked < len(parts) }}
+	buf := make([]byte, 100)
+	n, err := in.Read(buf)
+	if got := typedOut(in, buf[:n]); got != strings.Repeat("x", 100) || err != nil || asked != len(parts) {
+		t.Errorf("the first text is %q, %v, after %d questions", got, err, asked)
+	}
+	rest, err := io.ReadAll(in)
+	if string(rest) != "\ry\r" || err != nil {
+		t.Errorf("then %q, %v", rest, err)
+	}
+}
+
+// screenBytes counts what is written to it.
+type screenBytes struct {
+	sync.Mutex
+	n int
+}
+
+func (s *screenBytes) Write(p []byte) (int, error) {
+	s.Lock()
+	defer s.Unlock()
+	s.n += len(p)
+	return len(p), nil
+}
+
+// The line is drawn once for a paste, not once for each of its characters.
+func TestPasteIsDrawnOnce(t *testing.T) {
+	long := "let big = [" + strings.Repeat("1, ", 5000) + "1]"
+	for _, tt := range []struct{ name, in, want string }{
+		{"with marks", "\x1b[200~" + long + "\x1b[201~\r", long},
+		{"without", long + "\r", long},
+		{"in a line", "f()\x02\x1b[200~" + long[:3000] + "\x1b[201~\r", "f(" + long[:3000] + ")"},
+	} {
+		h, _ := OpenHistory("")
+		term := &Terminal{history: h, size: func() (int, int) { return 100, 24 }}
+		screen := &screenBytes{}
+		nothing := func() error { return nil }
+		err := term.open(&input{r: strings.NewReader(tt.in)}, &readline.Config{
+			Stdout: screen, ForceUseInteractive: true, FuncMakeRaw: nothing, FuncExitRaw: nothing,
+			FuncGetWidth: func() int { return 100 }, FuncOnWidthChanged: func(func()) {},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := term.ReadLine(promptFirst)
+		if line != tt.want || err != nil {
+			t.Errorf("%s: a line of %d bytes, %v; want %d", tt.name, len(line), err, len(tt.want))
+		}
+		screen.Lock()
+		if most := 20 * len(tt.want); screen.n > most {
+			t.Errorf("%s: %d bytes were written for a line of %d", tt.name, screen.n, len(tt.want))
+		}
+		screen.Unlock()
+		if _, err := term.ReadLine(promptFirst); err != io.EOF { // readline's goroutine ends with the input
+			t.Errorf("%s: %v at the end of the input", tt.name, err)
+		}
+		term.Close()
+	}
+}
+
 // TestInputDrops: text pasted behind an entry that Ctrl-C ended is not run.
 func TestInputDrops(t *testing.T) {
 	in := &input{r: strings.NewReader("\x1b[200~one\rtwo\rthree\r\x1b[201~")}
 	buf := make([]byte, 100)
 	n, err := in.Read(buf)
-	if string(buf[:n]) != "one\r" || err != nil {
-		t.Fatalf("got %q, %v", buf[:n], err)
+	if got := typedOut(in, buf[:n]); got != "one" || err != nil {
+		t.Fatalf("got %q, %v", got, err)
 	}
 	in.drop()
 	if n, err := in.Read(buf); n != 0 || err != io.EOF {
@@ -173,11 +292,12 @@ func (p pasting) ReadLine(prompt string) (string, error) {
 	var line []byte
 	for b := make([]byte, 1); ; line = append(line, b[0]) {
 		if _, err := p.Read(b); err != nil {
-			return string(line), err
+			return typedOut(p.input, line), err
 		}
 		if b[0] == '\r' {
-			fmt.Fprintln(p.out, prompt+string(line))
-			return string(line), nil
+			text := typedOut(p.input, line)
+			fmt.Fprintln(p.out, prompt+text)
+			return text, nil
 		}
 	}
 }
