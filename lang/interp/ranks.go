@@ -12,7 +12,6 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/types"
 )
 
 // acquireData is engine.Job.AcquireWith, on all ranks. While rank 0 saves, the others get nil.
@@ -181,31 +180,4 @@ func (m *Machine) hasValue(h *Handle) bool {
 		return m.ranks.HasValue(h.h)
 	}
 	return h.h.Initialised()
-}
-
-// Sessions on several ranks: see lang.Session.
-
-// RanksErr returns why the ranks of a session can do nothing more together, nil if they can.
-func (m *Machine) RanksErr() error {
-	if m.ranks == nil {
-		return nil
-	}
-	return m.ranks.Err()
-}
-
-// GiveUp ends what the ranks of a session do together, because of err; see Rejoin. It may be called from any goroutine.
-func (m *Machine) GiveUp(err error) {
-	if j := m.shared.Load(); j != nil {
-		j.Fail(err)
-	}
-}
-
-// Rejoin makes a session whose ranks could do nothing more together go on, with messages by end. Its data is gone, as by EndAll.
-func (m *Machine) Rejoin(end cluster.Comm) (names []string, ended []*types.Object, err error) {
-	old := m.ranks
-	m.ranks = nil // the others do not wait for what becomes of the data
-	names, ended, err = m.EndAll()
-	_ = old.Close() // its error is why
-	m.cfg.Ranks, m.told, m.pending = end, 0, nil
-	return names, ended, errors.Join(err, m.open())
 }
