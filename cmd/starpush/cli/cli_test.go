@@ -23,6 +23,26 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// hasMPI reports whether both MPI libraries have their launchers here, or returns an error where they must.
+func hasMPI() (bool, error) {
+	_, openmpi := exec.LookPath("mpirun.openmpi")
+	_, mpich := exec.LookPath("mpirun.mpich")
+	err := errors.Join(openmpi, mpich)
+	if err != nil && os.Getenv("STARPUSH_NEED_MPI") == "" {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func needMPI(t *testing.T) {
+	t.Helper()
+	if ok, err := hasMPI(); err != nil {
+		t.Fatal(err)
+	} else if !ok {
+		t.Skip("there is no MPI on this machine")
+	}
+}
+
 // TestScripts runs the scripts in testdata, each a story about one subcommand or
 // one group of flags. The binary they call is this test binary.
 func TestScripts(t *testing.T) {
@@ -35,14 +55,7 @@ func TestScripts(t *testing.T) {
 			case "root": // may read every file
 				return os.Geteuid() == 0, nil
 			case "mpi":
-				_, openmpi := exec.LookPath("mpirun.openmpi")
-				_, mpich := exec.LookPath("mpirun.mpich")
-				if err := errors.Join(openmpi, mpich); err != nil && os.Getenv("STARPUSH_NEED_MPI") != "" {
-					return false, err
-				} else if err != nil {
-					return false, nil
-				}
-				return true, nil
+				return hasMPI()
 			case "zpty": // zsh can have a terminal of its own
 				return exec.Command("zsh", "-f", "-c", "zmodload zsh/zpty").Run() == nil, nil
 			}

@@ -506,6 +506,66 @@ func TestTerminalGoes(t *testing.T) {
 	}
 }
 
+// TestRanksOnTerminal: the prompt on several ranks has the terminal, though a launcher starts it, and leaves nothing behind when that goes away.
+func TestRanksOnTerminal(t *testing.T) {
+	needMPI(t)
+	s := onTerminal(t, 100, 40, "repl --no-init --ranks 2")
+	s.until("2 ranks, here ")
+	s.types("codelet add(v: RW vector[i64]) { each i in v { v[i] += 1 } }")
+	s.types("register x = vector[i64](3, fill = 1)")
+	s.types("insert add(RW x) with rank = 1")
+	s.types("x + ")
+	s.keys("C-c")
+	s.prompt()
+	s.types("x")
+	s.until("vector[i64] 3: 2 2 2")
+	s.types(`print("on"); while true { insert add(RW x) with rank = 1; wait }`)
+	s.untilMatch(`^on$`)
+	s.keys("C-c")
+	s.until("^C cancelled", "the ranks were at different places, so the data of the session has ended: x")
+	s.prompt()
+	s.types("register x = vector[i64](3, fill = 5)")
+	s.types("insert add(RW x) with rank = 1")
+	s.types("x")
+	s.until("vector[i64] 3: 6 6 6")
+	s.keys("Up", "Up")
+	s.until("> insert add(RW x) with rank = 1")
+	s.keys("Enter")
+	s.types("x")
+	s.until("vector[i64] 3: 7 7 7")
+	s.prompt()
+	s.keys("C-d")
+	s.until("status 0")
+}
+
+// TestRanksTerminalGoes: when the terminal goes away, all ranks end.
+func TestRanksTerminalGoes(t *testing.T) {
+	needMPI(t)
+	s := onTerminal(t, 100, 40, "repl --no-init --ranks 2 --timeout 4271s") // a time by which the processes are found
+	s.types("register x = vector[i64](3, fill = 1)")
+	s.types("x")
+	s.until("vector[i64] 3: 1 1 1")
+	out, err := exec.Command("pgrep", "-f", "timeout 4271s").Output()
+	if err != nil {
+		t.Skip("no pgrep here")
+	}
+	s.tmux("kill-server")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		left := 0
+		for _, pid := range strings.Fields(string(out)) {
+			if exec.Command("ps", "-p", pid).Run() == nil {
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d processes go on without their terminal", left)
+		}
+	}
+}
+
 // All lines of an entry can be edited, and the history keeps lines and comments.
 func TestBlocks(t *testing.T) {
 	s := onTerminal(t, 60, 20, "--no-init --cpus 1")
