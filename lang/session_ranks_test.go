@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
@@ -21,6 +24,7 @@ import (
 func leadSession(t *testing.T, n int, fn func(*lang.Session)) (printed []string) {
 	t.Helper()
 	printed = make([]string, n)
+	dir := t.TempDir()
 	var group sync.WaitGroup
 	for r, end := range cluster.Local(n) {
 		group.Go(func() {
@@ -30,7 +34,7 @@ func leadSession(t *testing.T, n int, fn func(*lang.Session)) (printed []string)
 				return
 			}
 			defer rt.Close()
-			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(t.TempDir()), Codelets: []*lang.Codelet{picky(), slowly()}})
+			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir), Codelets: []*lang.Codelet{picky(), slowly()}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -194,4 +198,56 @@ func TestSessionRejoins(t *testing.T) {
 			t.Errorf("rank %d printed %q", r, text)
 		}
 	}
+}
+
+// TestRandomSessionsOnRanks: random entries give the same on three ranks as on one.
+func TestRandomSessionsOnRanks(t *testing.T) {
+	statements := slices.DeleteFunc(slices.Clone(randomStatements), func(s string) bool { // those of one rank, and those that wait for a gate or depend on time
+		return strings.Contains(s, "order =") || strings.Contains(s, "g") && strings.Contains(s, "gate") || strings.Contains(s, "[g]") || strings.Contains(s, "open(g)") || strings.Contains(s, "busy")
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		entries := append([]string{sessionCodelets + "\nlet n = 1"}, rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(statements), 1, 3).Draw(rt, "statements"), "\n")
+		}), 1, 15).Draw(rt, "entries")...)
+		resets := rapid.SliceOfN(rapid.IntRange(0, 20), len(entries), len(entries)).Draw(rt, "resets")
+		type step struct{ Value, Err, Show string }
+		run := func(n int) (steps []step, printed string) {
+			all := leadSession(t, n, func(s *lang.Session) {
+				for k, src := range entries {
+					if resets[k] == 0 {
+						_ = s.Reset(true)
+					}
+					res, err := s.Eval(t.Context(), src)
+					werr := s.Wait(t.Context())
+					show, _ := s.Show("y", -1, -1)
+					steps = append(steps, step{res.Value, errorCodes(err) + "; " + errorCodes(werr), show})
+				}
+			})
+			return steps, all[0]
+		}
+		want, printed := run(1)
+		got, text := run(3)
+		for k := range want {
+			if strings.Contains(want[k].Err, "R0104") {
+				return // the ranks whose tasks do not wait get another error, and begin anew
+			}
+			if got[k] != want[k] {
+				rt.Fatalf("entry %d of\n%s\ngave %q\nwant %q", k, strings.Join(entries[:k+1], "\n---\n"), got[k], want[k])
+			}
+		}
+		if text != printed {
+			rt.Fatalf("%s\nprinted\n%s\nwant\n%s", strings.Join(entries, "\n---\n"), text, printed)
+		}
+	})
+}
+
+// errorCodes returns the codes of the diagnostics in err, or its text if it has none.
+func errorCodes(err error) string {
+	if err == nil {
+		return ""
+	}
+	if codes := regexp.MustCompile(`[ER][0-9]{4}`).FindAllString(err.Error(), -1); codes != nil {
+		return strings.Join(codes, " ")
+	}
+	return err.Error()
 }
