@@ -26,6 +26,7 @@ type transfer struct {
 	access    *engine.Access
 	size      int // bytes of a receive
 	peer, tag int
+	resizable bool        // the data has a capacity: see fixedBytes
 	starting  atomic.Bool // the call that starts it has not returned
 	ended     atomic.Bool
 	users     atomic.Int32 // the call that starts it, the Comm, and functions that go on: the last one gives its memory back
@@ -47,7 +48,7 @@ func (j *Job) begin(a *engine.Access, size, peer, tag int) *transfer {
 		x = &transfer{j: j}
 		x.onSent, x.onReceived = x.sent, x.received
 	}
-	x.access, x.size, x.peer, x.tag = a, size, peer, tag
+	x.access, x.size, x.peer, x.tag, x.resizable = a, size, peer, tag, a.Handle().Resizable()
 	x.prev = nil
 	x.starting.Store(true)
 	x.ended.Store(false)
@@ -107,13 +108,16 @@ func (j *Job) receiveInto(a *engine.Access, data []byte, from, tag int) {
 	x.started()
 }
 
+// received ends a receive. The job may have ended before, and released the access.
 func (x *transfer) received(n int, err error) {
 	x.j.watch.received(x.peer, x.tag, true)
 	switch {
 	case err != nil:
 		x.end(x.j.fail(err))
 	case n == x.size:
-		x.j.addContent(x.peer, x.j.rank, x.access)
+		if x.resizable {
+			x.j.figures.addBytes(x.peer, x.j.rank, int64(n))
+		}
 		x.end(nil)
 	default:
 		go func() {

@@ -50,6 +50,47 @@ func TestEndOfTransfers(t *testing.T) {
 		group.Wait()
 	}
 	j.transfers.Wait()
+
+	// Messages into data with a capacity, which are counted when they arrive, also after the end of their access.
+	sized, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{2}, Capacity: []int{4}}, func(b *iface.Buffer) error {
+		clear(iface.Slice[int64](b))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bytes = 16
+	receive := func() *transfer {
+		begun := make(chan *transfer, 1)
+		j.transfers.Add(1)
+		err := j.job.AcquireFuncWith(sized, iface.W, engine.AcquireOptions{Overwrites: true, Async: true}, func(a *engine.Access, err error) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			x := j.begin(a, bytes, 0, 0)
+			x.started()
+			begun <- x
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return <-begun
+	}
+	x := receive()
+	j.endTransfers()
+	x.received(bytes, nil)
+	j.transfers.Wait()
+	for range rounds / 10 {
+		x := receive()
+		group.Go(func() { x.received(bytes, nil) })
+		group.Go(j.endTransfers)
+		j.transfers.Wait()
+		group.Wait()
+	}
+	if got, want := j.figures.mu.packed[[2]int{}], int64(bytes*(1+rounds/10)); got != want {
+		t.Errorf("%d bytes were counted, want %d", got, want)
+	}
 	if first := j.underway.mu.first; first != nil {
 		t.Errorf("a transfer is left: %+v", first)
 	}
