@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -348,5 +349,29 @@ func TestMismatch(t *testing.T) {
 	}
 	if err := mismatch(l, getenv, 4); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNaps has the driving goroutine take naps in a process without work, where timers of Go end after a millisecond at the earliest.
+func TestNaps(t *testing.T) {
+	for _, nap := range []struct {
+		name string
+		take func(*driver)
+	}{
+		{"while another goroutine polls", (*driver).pause},
+		{"after the last poll", func(d *driver) { d.nap = firstNap; d.pending = true; d.sleep() }},
+	} {
+		d := newDriver(new(World))
+		var took []time.Duration
+		for range 100 {
+			began := time.Now()
+			nap.take(d)
+			took = append(took, time.Since(began))
+		}
+		d.close()
+		slices.Sort(took)
+		if short := took[len(took)/4]; short >= longNap {
+			t.Errorf("three of four naps %s took %v and more, which is no less than the longest nap, %v", nap.name, short, longNap)
+		}
 	}
 }

@@ -440,7 +440,9 @@ const (
 	// spinPolls is how many polls come before a look at the clock and a call that lets other threads of the machine go first: both take longer than a
 	// poll. A message of 8 bytes between two cores took 6.5 to 10 µs with 1, 4.5 to 6.8 with 8 and 3.7 to 3.9 with 32; between two ranks on one core it took 49, 59 and 75 µs.
 	spinPolls = 8
-	helpedNap = 50 * time.Microsecond // while another goroutine polls
+	// pauseWhileOthersPoll is how long the driving goroutine pauses while another one polls, which may begin a kernel meanwhile: then a message waits
+	// for so long. With 50 µs a hop of a chain took half as long again, as the pauses are no longer in a process that has no work.
+	pauseWhileOthersPoll = 200 * time.Microsecond
 	// A call that lets other threads go first takes less than aloneTime if there are none. Then twice as many are left out before the next, up to maxSkip.
 	aloneTime = 5 * time.Microsecond
 	maxSkip   = 31
@@ -448,8 +450,8 @@ const (
 
 // drive polls until told to stop, or until the world has failed.
 func (w *World) drive() {
-	d := driver{Poller: w.NewPoller(), nap: firstNap, timer: time.NewTimer(time.Hour)}
-	defer d.timer.Stop()
+	d := newDriver(w)
+	defer d.close()
 	polls := 1
 	for {
 		if w.over() {
@@ -597,13 +599,34 @@ type driver struct {
 	known uint64        // polls of all
 	nap   time.Duration // the next one
 	timer *time.Timer
+	alarm *alarm // for naps below longNap
+}
+
+func newDriver(w *World) *driver {
+	return &driver{Poller: w.NewPoller(), nap: firstNap, timer: time.NewTimer(time.Hour), alarm: newAlarm()}
+}
+
+// close ends the timers of d.
+func (d *driver) close() {
+	d.timer.Stop()
+	d.alarm.close()
 }
 
 // pause waits while another goroutine polls.
-func (d *driver) pause() {
-	d.timer.Reset(helpedNap)
+func (d *driver) pause() { d.wait(pauseWhileOthersPoll, nil) }
+
+// wait waits for a time, or less if wake gets an element or the world ends. The timer ends a nap in a process with work, where Go looks at
+// timers often and at events of the system seldom; the alarm ends one in a process without.
+func (d *driver) wait(nap time.Duration, wake <-chan struct{}) {
+	var ring <-chan struct{}
+	if nap < longNap {
+		ring = d.alarm.set(nap)
+	}
+	d.timer.Reset(nap)
 	select {
+	case <-wake:
 	case <-d.timer.C:
+	case <-ring:
 	case <-d.w.stop:
 	case <-d.w.failed:
 	}
@@ -618,13 +641,7 @@ func (d *driver) sleep() {
 	}
 	w.asleep.Store(true)
 	if w.commandCount.Load() == d.seen && w.queued.Load() == 0 {
-		d.timer.Reset(min(d.nap, most))
-		select {
-		case <-w.wake:
-		case <-d.timer.C:
-		case <-w.stop:
-		case <-w.failed:
-		}
+		d.wait(min(d.nap, most), w.wake)
 	}
 	w.asleep.Store(false)
 	d.nap = min(2*d.nap, most)
