@@ -255,17 +255,22 @@ func (a *Access) abandon(err error) bool {
 	return true
 }
 
-// outcome is what became of a, which is decided.
+// outcome returns what became of a, which is decided, to the program. It is called once, and clears what starts as zeros: the goroutine that granted a
+// may have others to serve.
 func (a *Access) outcome() (*Access, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.err == nil {
+	err := a.mu.err
+	a.mu.Unlock()
+	if err == nil {
+		if a.clears {
+			zero(a.buf)
+		}
 		return a, nil
 	}
 	if !a.opt.Relay {
-		handOut(a.mu.err)
+		handOut(err)
 	}
-	return nil, a.mu.err
+	return nil, err
 }
 
 // handOut notes that the failure in err, if there is one, was handed out.
@@ -301,8 +306,8 @@ func (h *releaser) grant(t *task) {
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		if isObjectHandle(a.h) {
 			managed(a.h).Clear(a.buf)
-		} else if !a.opt.Overwrites {
-			zero(a.buf)
+		} else {
+			a.clears = !a.opt.Overwrites
 		}
 	}
 	sub := h.rt.reg.Lock()
@@ -446,10 +451,12 @@ func (a *Access) heldLocked() bool {
 }
 
 // Release gives the data back. Doing it again does nothing. In a Sequential
-// runtime the tasks that become ready run inside Release.
+// runtime the tasks that become ready run inside Release. In others the hooks of tasks that wait for nothing else, and tasks
+// without a kernel, run inside Release, too, but on workers if it is called in a kernel, in a poll (Runtime.PollWhileIdle), or for an
+// access with AcquireOptions.Async.
 func (a *Access) Release() error {
 	rt := a.job.rt
-	h := rt.borrowReleaser()
+	h := a.borrowReleaser()
 	sub := rt.reg.Lock()
 	t := a.end(sub)
 	sub.Unlock()
@@ -458,6 +465,13 @@ func (a *Access) Release() error {
 	}
 	rt.returnReleaser(h)
 	return nil
+}
+
+// borrowReleaser is that of the runtime for a release of a.
+func (a *Access) borrowReleaser() *releaser {
+	h := a.job.rt.borrowReleaser()
+	h.async = a.opt.Async
+	return h
 }
 
 // Fail is Release for a program that could not give the data its value: the data has lost it, as if a task that
@@ -534,7 +548,7 @@ func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 		return &ModeError{Mode: mode, Other: -1, Message: "no data to release: the handle is nil"}
 	}
 	rt := a.job.rt
-	h := rt.borrowReleaser()
+	h := a.borrowReleaser()
 	sub := rt.reg.Lock()
 	t, err := a.lower(sub, p, mode, h)
 	sub.Unlock()

@@ -9,7 +9,7 @@ import (
 
 // PollWhileIdle has a worker that finds no task call poll again and again, until poll returns false, before the worker sleeps. A program
 // uses it to receive what tasks wait for, such as messages, without waking a goroutine for that: poll may release accesses and open
-// gates. It must not wait, nor submit tasks, which may have to wait for room, and should return within microseconds. So should callbacks of AcquireOptions.Async, which
+// gates; hooks of tasks that this makes ready run on workers afterwards. It must not wait, nor submit tasks, which may have to wait for room, and should return within microseconds. So should callbacks of AcquireOptions.Async, which
 // poll may cause. It returns true to be called again soon. Only one goroutine at a time calls poll; other goroutines of the processor run between some of the calls.
 //
 // The runtime is not idle while poll returns true: waits that never end are found later. When the last worker has gone to sleep, poll has returned false since the last task ended. While a worker runs a task there may be no calls, even if
@@ -31,7 +31,10 @@ func (rt *Runtime) PollWhileIdle(poll func() bool) (stop func()) {
 	}
 }
 
-// call calls p, and returns false if another goroutine does.
+// call calls p, and returns false if another goroutine does. It must not be inlined, and calls the function in one place: mayBeInPoll looks for
+// that place on the stack.
+//
+//go:noinline
 func (p *poller) call() (again bool) {
 	if !p.mu.TryLock() {
 		return false
@@ -39,6 +42,21 @@ func (p *poller) call() (again bool) {
 	defer p.mu.Unlock()
 	return !p.mu.stopped && p.fn()
 }
+
+// pollPC is where call calls the function.
+var pollPC = func() (pc uintptr) {
+	p := &poller{fn: func() bool {
+		var pcs [3]uintptr
+		runtime.Callers(1, pcs[:]) // this function, then call
+		pc = pcs[1]
+		return false
+	}}
+	p.call()
+	return pc
+}()
+
+// mayBeInPoll reports whether the caller was called by a poll, on any runtime. It is cheap without pollers.
+func (rt *Runtime) mayBeInPoll() bool { return rt.pollers.all.Load() != nil && onStack(pollPC) }
 
 // change replaces the pollers by what fn makes of a copy of them.
 func (ps *pollers) change(fn func([]*poller) []*poller) {

@@ -152,3 +152,85 @@ func TestAcquireWaitsForOthers(t *testing.T) {
 	must(t, j.Close())
 	must(t, busy.Close())
 }
+
+// TestPollRunsNoHooks: what is released in a poll, or as messages are, returns before the hooks of tasks run that become ready by it.
+func TestPollRunsNoHooks(t *testing.T) {
+	none := &Codelet{Name: "none", Modes: []iface.AccessMode{iface.RW}, Traits: &Traits{Nowhere: true}}
+	for _, c := range []struct {
+		name    string
+		async   bool
+		gate    bool
+		inPoll  bool
+		workers int
+	}{
+		{"an async access, in a poll", true, false, true, 2},
+		{"an async access, in a poll of the only worker", true, false, true, 1},
+		{"an access, in a poll", false, false, true, 2},
+		{"a gate, in a poll", false, true, true, 2},
+		{"an async access, on a goroutine", true, false, false, 2},
+	} {
+		for _, hook := range []string{"prologue", "start", "callback"} {
+			t.Run(c.name+", "+hook, func(t *testing.T) {
+				rt, err := New(Options{Workers: c.workers})
+				must(t, err)
+				defer func() { must(t, rt.Close()) }()
+				j := rt.NewJob(context.Background(), JobOptions{})
+				x := ints(t, rt, make([]int64, 1))
+				spec := &TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}
+				var release func()
+				switch {
+				case c.gate:
+					g := j.NewGate()
+					spec.After, release = []Dependency{g}, g.Open
+				case c.async:
+					held := make(chan *Access, 1)
+					must(t, j.AcquireFuncWith(x, iface.RW, AcquireOptions{Async: true}, func(a *Access, err error) { held <- a }))
+					a := <-held
+					release = func() { must(t, a.Release()) }
+				default:
+					a, err := j.Acquire(context.Background(), x, iface.RW)
+					must(t, err)
+					release = func() { must(t, a.Release()) }
+				}
+				released := make(chan struct{})
+				var options TaskOptions
+				run := func(*Task) error {
+					select {
+					case <-released:
+					case <-time.After(10 * time.Second):
+						t.Errorf("a %s hook runs inside the release", hook)
+					}
+					return nil
+				}
+				switch hook {
+				case "prologue":
+					options.Prologue = run
+				case "start":
+					options.OnStart, spec.Codelet = run, none
+				case "callback":
+					options.Callback, spec.Codelet = run, none
+				}
+				k, err := j.SubmitWith(spec, options)
+				must(t, err)
+				if c.inPoll {
+					var once atomic.Bool
+					stop := rt.PollWhileIdle(func() bool {
+						if !once.Swap(true) {
+							release()
+							close(released)
+						}
+						return false
+					})
+					defer stop()
+				} else {
+					go func() {
+						release()
+						close(released)
+					}()
+				}
+				must(t, k.Wait(context.Background()))
+				must(t, j.Close())
+			})
+		}
+	}
+}

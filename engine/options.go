@@ -199,7 +199,9 @@ type AcquireOptions struct {
 	Overwrites bool
 	// Async, for AcquireFuncWith, calls fn on the goroutine that grants the access or refuses it, often a worker. fn must not block,
 	// and its return does not release the access: the program calls Release or Fail later, from any goroutine. Job.Close
-	// waits for that. A chain of tasks over two ranks has a hop in half the time with it.
+	// waits for that. The release runs no hook and no task without a kernel, which workers do, and may be called where messages are received. In
+	// mode W the elements are set to zero on the goroutine that calls fn, unless Overwrites is set. A chain of tasks over two ranks has a hop
+	// in half the time with it.
 	Async bool
 }
 

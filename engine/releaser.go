@@ -83,6 +83,7 @@ func (rt *Runtime) borrowReleaser() *releaser {
 // ready.
 func (rt *Runtime) returnReleaser(h *releaser) {
 	h.drain()
+	h.async = false
 	rt.releasers.Put(h)
 	rt.busyReleasers.Add(-1)
 	if rt.opt.Sequential {

@@ -349,6 +349,7 @@ type releaser struct {
 	id    int     // of the worker, or sched.Outside
 	w     *worker // nil outside
 	light []*task
+	async bool // it releases an access with AcquireOptions.Async, perhaps on the goroutine that receives messages
 	// of dispatchSorted, to be used again
 	several []*task
 }
@@ -813,6 +814,7 @@ type Access struct {
 	lacks   error         // OrderOnly: why Fetch cannot be
 	granted chan struct{} // closed when the access is decided
 	buf     *iface.Buffer // nil: it has none while it waits, see newAccess
+	clears  bool          // outcome sets the elements to zero
 
 	// guarded by the submission lock once granted
 	t    *task
