@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/starpush/starpush/accel"
@@ -311,6 +310,7 @@ func (h *releaser) grant(t *task) {
 		}
 	}
 	sub := h.rt.reg.Lock()
+	a.place = len(h.rt.held)
 	h.rt.held = append(h.rt.held, a)
 	a.startCall(sub)
 	sub.Unlock()
@@ -518,7 +518,10 @@ func (a *Access) end(sub datamgr.Submission) *task {
 // takeTask takes the task of a that was released.
 func (a *Access) takeTask(sub datamgr.Submission) *task {
 	rt := a.job.rt
-	rt.held = slices.DeleteFunc(rt.held, func(o *Access) bool { return o == a })
+	n := len(rt.held) - 1
+	last := rt.held[n]
+	rt.held[a.place], last.place, rt.held[n] = last, a.place, nil
+	rt.held = rt.held[:n]
 	t := a.t
 	a.t = nil
 	if a.fn != nil && a.opt.Async {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -895,4 +896,45 @@ func TestTryCombines(t *testing.T) {
 		}
 		must(t, j.Wait(context.Background()))
 	})
+}
+
+// TestHeldAccesses: an access that is released in any order is taken off the list of those that are held, and the others stay there.
+func TestHeldAccesses(t *testing.T) {
+	rt, err := New(Options{Workers: 1})
+	must(t, err)
+	defer func() { must(t, rt.Close()) }()
+	j := rt.NewJob(context.Background(), JobOptions{})
+	x := ints(t, rt, make([]int64, 1))
+	held := map[*Access]bool{}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		if len(held) == 0 || random.IntN(5) < 3 {
+			a, err := j.Acquire(context.Background(), x, iface.R)
+			must(t, err)
+			held[a] = true
+		} else {
+			all := slices.Clone(rt.held)
+			a := all[random.IntN(len(all))]
+			must(t, a.Release())
+			must(t, a.Release()) // again does nothing
+			delete(held, a)
+		}
+		sub := rt.reg.Lock()
+		if len(rt.held) != len(held) {
+			t.Errorf("%d accesses are on the list, %d are held", len(rt.held), len(held))
+		}
+		for i, a := range rt.held {
+			if !held[a] || a.place != i {
+				t.Errorf("access %d on the list is held: %v, and has place %d", i, held[a], a.place)
+			}
+		}
+		sub.Unlock()
+		if t.Failed() {
+			break
+		}
+	}
+	for a := range held {
+		must(t, a.Release())
+	}
+	must(t, j.Close())
 }

@@ -817,8 +817,9 @@ type Access struct {
 	clears  bool          // outcome sets the elements to zero
 
 	// guarded by the submission lock once granted
-	t    *task
-	hold *datamgr.Hold
+	t     *task
+	hold  *datamgr.Hold
+	place int // in Runtime.held
 
 	holdsMemory bool // it counts in memoryWaiters.holding; used by the goroutine that runs its task only
 
