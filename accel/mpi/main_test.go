@@ -375,3 +375,16 @@ func TestNaps(t *testing.T) {
 		}
 	}
 }
+
+// TestPollsAfterKernel: a goroutine that was away polls for Options.Spin again, and one that was not stops.
+func TestPollsAfterKernel(t *testing.T) {
+	p := (&World{spin: spinTime}).NewPoller()
+	for range 3 {
+		for p.giveWay() {
+		}
+		p.last, p.looked, p.skip = p.last.Add(-time.Hour), p.looked.Add(-time.Hour), 0
+		if !p.giveWay() {
+			t.Error("it does not poll on after a kernel")
+		}
+	}
+}
