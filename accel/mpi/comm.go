@@ -268,7 +268,7 @@ func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
 			return nil, ErrClosed
 		}
 	case <-ctx.Done():
-		c.stop(l)
+		c.stop(l) // it is not known before whether a message was taken
 		select {
 		case m := <-got: // a message that was taken must not be lost
 			return m, nil
@@ -281,7 +281,7 @@ func (c *Comm) Mprobe(ctx context.Context, source, tag int) (*Message, error) {
 // Listen calls handle with each message that arrives, from the goroutine that polls:
 // handle may start operations, but must not wait for any. It takes messages of any length, and
 // usually allocates memory and calls [Message.Irecv]. stop ends it, and returns once no
-// call will follow. Called from handle or another function that this goroutine runs, stop returns at once: calls
+// call will follow, or when the world has failed. Called from handle or another function that this goroutine runs, stop returns at once: calls
 // with messages that were taken before may follow.
 func (c *Comm) Listen(source, tag int, handle func(*Message)) (stop func(), err error) {
 	l, err := c.listen(&listener{c: c, source: source, tag: tag, handle: handle})
@@ -291,11 +291,14 @@ func (c *Comm) Listen(source, tag int, handle func(*Message)) (stop func(), err 
 	return func() { c.stop(l) }, nil
 }
 
-// stop returns once l is not called any more. The driving goroutine does not wait for itself.
+// stop returns once l is not called any more, or the world has failed. The driving goroutine does not wait for itself.
 func (c *Comm) stop(l *listener) {
 	_ = c.w.run(context.Background(), func() error { l.dead = true; return nil }) // a world that has ended has stopped it
 	if !c.w.inDriver() {
-		<-l.stopped
+		select {
+		case <-l.stopped:
+		case <-c.w.failed: // a function of a user, or the library, may not return
+		}
 	}
 }
 

@@ -815,8 +815,38 @@ func badProbe(ctx context.Context, w *World) error {
 
 // blocks lets a function on rank 1 not return. That is the fault of this rank, which must not blame the other.
 func blocks(ctx context.Context, w *World) error {
-	if w.Rank() == 1 {
-		w.Comm().Isend(nil, 1, 0).OnDone(func(Status, error) { <-w.Failed() })
+	if w.Rank() == 1 { // waits end with the world, while the function does not return
+		waited := make(chan struct{})
+		defer close(waited)
+		w.Comm().Isend(nil, 1, 0).OnDone(func(Status, error) { <-waited })
+		short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		ended := make(chan error, 2)
+		go func() {
+			stop, err := w.Comm().Listen(AnySource, 1, func(*Message) {})
+			if err == nil {
+				stop()
+			}
+			ended <- nil
+		}()
+		go func() {
+			_, err := w.Comm().Mprobe(short, AnySource, 2)
+			if err == nil {
+				ended <- errors.New("Mprobe found a message that was not sent")
+			}
+			ended <- nil
+		}()
+		<-w.Failed()
+		for range 2 {
+			select {
+			case err := <-ended:
+				if err != nil {
+					return err
+				}
+			case <-time.After(10 * time.Second):
+				return errors.New("a wait did not end with the world")
+			}
+		}
 	}
 	<-w.Failed()
 	if w.Rank() == 0 {
