@@ -101,8 +101,10 @@ func (w *worker) poll(looking *bool) (again bool) {
 	if all == nil {
 		return false
 	}
+	w.inPoll = true
 	for _, p := range *all {
 		again = p.call() || again
 	}
+	w.inPoll = false
 	return again
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -232,5 +233,28 @@ func TestPollRunsNoHooks(t *testing.T) {
 				must(t, j.Close())
 			})
 		}
+	}
+}
+
+// TestPollGoexit: a poll that ends its goroutine costs no worker, and the pollers are called on.
+func TestPollGoexit(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		rt, err := New(Options{Workers: workers})
+		must(t, err)
+		j := rt.NewJob(context.Background(), JobOptions{})
+		var calls atomic.Int64
+		stop := rt.PollWhileIdle(func() bool {
+			if calls.Add(1) <= 3 {
+				runtime.Goexit()
+			}
+			return false
+		})
+		enginetest.Eventually(t, "workers poll after the end of a goroutine", func() bool { return calls.Load() > 3 })
+		x := ints(t, rt, make([]int64, 1))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+		must(t, j.Wait(context.Background()))
+		stop()
+		must(t, j.Close())
+		must(t, rt.Close())
 	}
 }

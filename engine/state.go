@@ -383,6 +383,7 @@ type worker struct {
 	scratch    []scratch
 	again      *datamgr.Snapshot // of the task whose kernel is called next and may run again; nil: it may not
 	inBareCall bool              // callBare runs, for the task of tc: it passes tc to the kernel
+	inPoll     bool              // pollers are called, by the worker that looks for work
 	tally      tally
 	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
 	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests

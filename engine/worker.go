@@ -32,7 +32,7 @@ func (w *worker) bind() {
 
 // loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
 // which does not recover. Then loop ends the task and starts a goroutine that goes on as the
-// worker.
+// worker. It also does so if a poll ends the goroutine, which looked for work.
 func (w *worker) loop() {
 	w.bind()
 	done := false
@@ -49,6 +49,10 @@ func (w *worker) loop() {
 				err = newPanic(v)
 			}
 			w.exit(w.tc.t, err)
+		}
+		if w.inPoll {
+			w.inPoll = false
+			w.rt.parking.looking.Store(0) // the new goroutine does not know that it looks for work
 		}
 	}()
 	if w.standIn {
