@@ -507,10 +507,10 @@ func (a *Access) end(sub datamgr.Submission) *task {
 	if !a.heldLocked() {
 		return nil
 	}
-	fetching := a.mu.state == accessFetching
+	busy := a.mu.state == accessFetching || a.mu.readers > 0
 	a.mu.state = accessReleased
-	if fetching {
-		return nil // Fetch does it
+	if busy {
+		return nil // fetch does it
 	}
 	return a.takeTask(sub)
 }
@@ -620,7 +620,7 @@ func (a *Access) Fetch() error { return a.fetch(nil) }
 // Rows calls fn with the elements of data that was acquired with OrderOnly, with the value
 // they have: some rows, those along the first index, after the other, or all at once. So
 // data for which main memory has no room is read without having been there as a whole. The
-// buffer is fn's until it returns; the first index of its Off is the number of its first row. An
+// buffer is fn's until it returns, and what is released meanwhile is held until then; the first index of its Off is the number of its first row. An
 // error of fn ends Rows. Other errors are those of Fetch. Rows does not make Buffer valid.
 func (a *Access) Rows(fn func(*iface.Buffer) error) error { return a.fetch(fn) }
 
@@ -633,8 +633,11 @@ func (a *Access) fetch(fn func(*iface.Buffer) error) error {
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
 	buf := a.buf // a release meanwhile may take it
-	t, err := a.startFetch(sub)
+	t, err := a.startFetch(sub, fn != nil)
 	sub.Unlock()
+	if err == nil && fn != nil {
+		defer a.endRows()
+	}
 	if t != nil {
 		parts := fn != nil && a.opt.Node == 0 && managed(t.operands()[0].Handle).InParts()
 		if parts {
@@ -659,11 +662,33 @@ func (a *Access) fetch(fn func(*iface.Buffer) error) error {
 	return err
 }
 
+// endRows ends a call of Rows, and an access that was released meanwhile.
+func (a *Access) endRows() {
+	h := a.borrowReleaser()
+	sub := h.rt.reg.Lock()
+	a.mu.Lock()
+	var t *task
+	if a.mu.readers--; a.mu.readers == 0 && a.mu.state == accessReleased {
+		t = a.takeTask(sub)
+	}
+	a.mu.Unlock()
+	sub.Unlock()
+	if t != nil {
+		h.endLight(t)
+	}
+	h.rt.returnReleaser(h)
+}
+
 // startFetch returns the task to fetch for; nil when there is nothing to
-// do.
-func (a *Access) startFetch(_ datamgr.Submission) (*task, error) {
+// do. If reads is set the caller reads what it fetches, and calls endRows unless there is an error.
+func (a *Access) startFetch(_ datamgr.Submission, reads bool) (t *task, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer func() {
+		if reads && err == nil {
+			a.mu.readers++
+		}
+	}()
 	fail := func(text string) (*task, error) {
 		return nil, &ModeError{Handle: a.h, Mode: a.mu.mode, Other: -1, Message: describe(a.h) + " " + text}
 	}
@@ -705,10 +730,12 @@ func (a *Access) endFetch(sub datamgr.Submission, fetched bool) *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.fetched = fetched
-	if a.mu.state == accessReleased {
+	switch {
+	case a.mu.state != accessReleased:
+		a.mu.state = accessHeld
+	case a.mu.readers == 0:
 		return a.takeTask(sub)
 	}
-	a.mu.state = accessHeld
 	return nil
 }
 

@@ -938,3 +938,36 @@ func TestHeldAccesses(t *testing.T) {
 	}
 	must(t, j.Close())
 }
+
+// TestRowsHolds: data that is released while Rows reads it is held until Rows returns, whether it was fetched before or not.
+func TestRowsHolds(t *testing.T) {
+	for _, fetched := range []string{"by Rows", "by Fetch", "by Acquire"} {
+		rt, err := New(Options{Sequential: true}) // a task that becomes ready runs inside Release
+		must(t, err)
+		j := rt.NewJob(context.Background(), JobOptions{})
+		x := ints(t, rt, make([]int64, 1))
+		a, err := j.AcquireWith(context.Background(), x, iface.R, AcquireOptions{OrderOnly: fetched != "by Acquire"})
+		must(t, err)
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+		if fetched == "by Fetch" {
+			must(t, a.Fetch())
+		}
+		must(t, a.Rows(func(b *iface.Buffer) error {
+			return a.Rows(func(*iface.Buffer) error {
+				must(t, a.Release())
+				if got := iface.Slice[int64](b)[0]; got != 0 {
+					t.Errorf("data fetched %s was changed to %d while Rows read it", fetched, got)
+				}
+				return nil
+			})
+		}))
+		b, err := j.Acquire(context.Background(), x, iface.R)
+		must(t, err)
+		if got := iface.Slice[int64](b.Buffer())[0]; got != 1 {
+			t.Errorf("data fetched %s is %d after its release, want 1", fetched, got)
+		}
+		must(t, b.Release())
+		must(t, j.Close())
+		must(t, rt.Close())
+	}
+}

@@ -829,6 +829,7 @@ type Access struct {
 		mode      iface.AccessMode
 		state     accessState
 		fetched   bool // OrderOnly: buf is valid
+		readers   int  // calls of Rows: what is released meanwhile ends with the last one
 		err       error
 		abandoned error
 	}
@@ -840,7 +841,7 @@ type Access struct {
 //	   │          └─────────┴─────> released
 //	   └──────> refused
 //
-// What is released while it is fetched ends when the fetch has.
+// What is released while it is fetched, or read by Rows, ends when that has.
 type accessState uint8
 
 const (
