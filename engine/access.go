@@ -329,13 +329,7 @@ func (h *releaser) grantAside(t *task) {
 		h.grant(t)
 		return
 	}
-	own := rt.borrowReleaser()
-	rt.group.Add(1) // as for workers: Close has not begun to wait for the group
-	go func() {
-		defer rt.group.Done()
-		own.grant(t)
-		rt.returnReleaser(own)
-	}()
+	rt.goAside(func(own *releaser) { own.grant(t) })
 }
 
 // fault returns why data of t has lost its value.

@@ -170,7 +170,10 @@ func TestPollRunsNoHooks(t *testing.T) {
 		{"a gate, in a poll", false, true, true, 2},
 		{"an async access, on a goroutine", true, false, false, 2},
 	} {
-		for _, hook := range []string{"prologue", "start", "callback"} {
+		for _, hook := range []string{"prologue", "start", "callback", "late callback"} {
+			if hook == "late callback" && !c.gate {
+				continue
+			}
 			t.Run(c.name+", "+hook, func(t *testing.T) {
 				rt, err := New(Options{Workers: c.workers})
 				must(t, err)
@@ -178,11 +181,14 @@ func TestPollRunsNoHooks(t *testing.T) {
 				j := rt.NewJob(context.Background(), JobOptions{})
 				x := ints(t, rt, make([]int64, 1))
 				spec := &TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}
+				gate := j.NewGate()
+				defer gate.Open()
 				var release func()
 				switch {
 				case c.gate:
-					g := j.NewGate()
-					spec.After, release = []Dependency{g}, g.Open
+					if release = gate.Open; hook != "late callback" {
+						spec.After = []Dependency{gate}
+					}
 				case c.async:
 					held := make(chan *Access, 1)
 					must(t, j.AcquireFuncWith(x, iface.RW, AcquireOptions{Async: true}, func(a *Access, err error) { held <- a }))
@@ -210,9 +216,17 @@ func TestPollRunsNoHooks(t *testing.T) {
 					options.OnStart, spec.Codelet = run, none
 				case "callback":
 					options.Callback, spec.Codelet = run, none
+				case "late callback":
+					options.Callback = run
 				}
-				k, err := j.SubmitWith(spec, options)
-				must(t, err)
+				k := j.NewTask(spec, options)
+				if hook == "late callback" {
+					must(t, k.AddEndDependency(gate))
+				}
+				must(t, k.Submit())
+				if hook == "late callback" {
+					enginetest.Eventually(t, "the kernel has ended", func() bool { return k.phase() == endWaits })
+				}
 				if c.inPoll {
 					var once atomic.Bool
 					stop := rt.PollWhileIdle(func() bool {

@@ -252,8 +252,8 @@ func (w *worker) runDuplicate(t *task) error {
 // kernel runs here.
 func (h *releaser) runSpecial(t *task) {
 	rt, x := h.rt, t.x
-	if h.id == sched.Outside && (h.async || rt.mayBeInPoll() || rt.mayBeInKernel()) {
-		// Messages must not wait for hooks. Nor do hooks nest, or a chain of them could exceed any stack.
+	if h.inPoll() || h.id == sched.Outside && rt.mayBeInKernel() {
+		// hooks do not nest, or a chain of them could exceed any stack
 		h.push(t)
 		return
 	}

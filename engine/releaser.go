@@ -92,6 +92,20 @@ func (rt *Runtime) returnReleaser(h *releaser) {
 	rt.progress()
 }
 
+// goAside calls fn on a goroutine of its own, for a task that has not ended.
+func (rt *Runtime) goAside(fn func(*releaser)) {
+	own := rt.borrowReleaser()
+	rt.group.Add(1) // as for workers: Close has not begun to wait for the group
+	go func() {
+		defer rt.group.Done()
+		fn(own)
+		rt.returnReleaser(own)
+	}()
+}
+
+// inPoll reports whether h releases for a poll, or where messages are received, which must not wait for hooks.
+func (h *releaser) inPoll() bool { return h.id == sched.Outside && (h.async || h.rt.mayBeInPoll()) }
+
 // refused ends t and reports true when it must not run: its job was cancelled, or
 // what it needs was lost.
 func (h *releaser) refused(t *task) bool {
@@ -555,6 +569,10 @@ func (h *releaser) runRelay(u *task) {
 	k.advanceLocked(released)
 	t := k.mu.t
 	k.mu.Unlock()
+	if h.inPoll() {
+		h.rt.goAside(func(own *releaser) { own.endTask(t, *e) })
+		return
+	}
 	h.endTask(t, *e)
 }
 
