@@ -116,7 +116,8 @@ type Options struct {
 	Describe func(err error) []byte
 }
 
-// NewJob returns a job on a runtime of this rank. The caller closes it before the runtime.
+// NewJob returns a job on a runtime of this rank. The caller closes it before the runtime. A Comm on which a job has failed is used up, as messages of
+// that job may be left in it; use Duplicator.Dup, before, for another.
 func NewJob(ctx context.Context, rt *engine.Runtime, comm Comm, o Options) *Job {
 	return newJob(ctx, rt, comm, o, false)
 }
