@@ -9,13 +9,21 @@ import (
 
 // PollWhileIdle has a worker that finds no task call poll again and again, until poll returns false, before the worker sleeps. A program
 // uses it to receive what tasks wait for, such as messages, without waking a goroutine for that: poll may release accesses and open
-// gates; hooks of tasks that this makes ready run on workers afterwards. It must not wait, nor submit tasks, which may have to wait for room, and should return within microseconds. So should callbacks of AcquireOptions.Async, which
-// poll may cause. It returns true to be called again soon. Only one goroutine at a time calls poll; other goroutines of the processor run between some of the calls.
+// gates; hooks of tasks that this makes ready, or ends, run elsewhere afterwards. It returns true to be called again soon. Only one
+// goroutine at a time calls poll; other goroutines of the processor run between some of the calls.
 //
-// The runtime is not idle while poll returns true: waits that never end are found later. When the last worker has gone to sleep, poll has returned false since the last task ended. While a worker runs a task there may be no calls, even if
-// other workers sleep: to receive meanwhile, the program needs a goroutine of its own, too.
+// poll must not wait, and should return within microseconds. So should callbacks of AcquireOptions.Async, which it may cause.
 //
-// stop ends that, and returns once no call of poll is under way; poll must not call it, nor what does. A Sequential runtime calls no poll.
+// It must not submit tasks, which may have to wait for room.
+//
+// stop must not be called in poll.
+//
+// Before the last worker sleeps, poll is called at least once after the end of the last task and returns false: a runtime that rests has seen
+// every message that had arrived by then. The runtime is not idle while poll returns true: waits that never end are found later. While a
+// worker runs a task there may be no calls, even if other workers sleep: to receive meanwhile, the program needs a goroutine of its
+// own, too. A poll that ends its goroutine is called again.
+//
+// stop ends the calls, and returns once no call of poll is under way. A Sequential runtime calls no poll.
 func (rt *Runtime) PollWhileIdle(poll func() bool) (stop func()) {
 	p := &poller{fn: poll}
 	rt.pollers.change(func(all []*poller) []*poller { return append(all, p) })
@@ -73,7 +81,7 @@ func (ps *pollers) change(fn func([]*poller) []*poller) {
 	ps.all.Store(&all)
 }
 
-// missed reports whether a worker wants a poll, and none looks for work that would make it.
+// missed reports whether a worker has asked for a poll (wanted) and no worker is looking for work, which would make it.
 func (ps *pollers) missed(p *parking) bool {
 	return ps.all.Load() != nil && ps.wanted.Load() && p.looking.Load() == 0
 }
@@ -101,10 +109,10 @@ func (w *worker) poll(looking *bool) (again bool) {
 	if all == nil {
 		return false
 	}
-	w.inPoll = true
+	w.polling = true
 	for _, p := range *all {
 		again = p.call() || again
 	}
-	w.inPoll = false
+	w.polling = false
 	return again
 }

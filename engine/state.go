@@ -383,7 +383,7 @@ type worker struct {
 	scratch    []scratch
 	again      *datamgr.Snapshot // of the task whose kernel is called next and may run again; nil: it may not
 	inBareCall bool              // callBare runs, for the task of tc: it passes tc to the kernel
-	inPoll     bool              // pollers are called, by the worker that looks for work
+	polling    bool              // pollers are called, by the worker that looks for work
 	tally      tally
 	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
 	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
@@ -680,7 +680,8 @@ type pollers struct {
 	all atomic.Pointer[[]*poller] // nil: there are none
 	mu  sync.Mutex                // held to replace all
 
-	// wanted is set by a worker that has nothing to do while another one looks for work: that one may be about to sleep, and then polls once more.
+	// wanted is set by a worker that goes to sleep because another one polls; that one clears it before each round of polls, and must not sleep
+	// while it is set.
 	wanted atomic.Bool
 	calls  int // of poll, which the worker that looks for work makes
 }

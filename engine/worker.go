@@ -50,8 +50,8 @@ func (w *worker) loop() {
 			}
 			w.exit(w.tc.t, err)
 		}
-		if w.inPoll {
-			w.inPoll = false
+		if w.polling {
+			w.polling = false
 			w.rt.parking.looking.Store(0) // the new goroutine does not know that it looks for work
 		}
 	}()

@@ -380,10 +380,10 @@ func TestNaps(t *testing.T) {
 func TestPollsAfterKernel(t *testing.T) {
 	p := (&World{spin: spinTime}).NewPoller()
 	for range 3 {
-		for p.giveWay() {
+		for p.yieldAndGoOn() {
 		}
-		p.last, p.looked, p.skip = p.last.Add(-time.Hour), p.looked.Add(-time.Hour), 0
-		if !p.giveWay() {
+		p.last, p.looked, p.skipNext = p.last.Add(-time.Hour), p.looked.Add(-time.Hour), 0
+		if !p.yieldAndGoOn() {
 			t.Error("it does not poll on after a kernel")
 		}
 	}

@@ -469,7 +469,7 @@ func (w *World) drive() {
 			d.known, d.happened = all, true
 			polls = 1
 			d.pause()
-		case d.giveWay():
+		case d.yieldAndGoOn():
 			polls = spinPolls
 			d.nap = firstNap
 		default:
@@ -493,8 +493,8 @@ type Poller struct {
 	last     time.Time // when something had happened at the last look at the clock
 	looked   time.Time // when the last look was, or the end of a nap after it
 	seen     uint64    // commands at that time
-	alone    int       // calls of giveWay that do nothing after one that let no other thread run
-	skip     int       // and how many of them are left
+	alone    int       // how many calls of yieldAndGoOn do nothing after one that let no other thread run
+	skipNext int       // how many of the next calls of yieldAndGoOn do nothing
 	steps    uint64    // polls since count
 }
 
@@ -516,13 +516,13 @@ func (p *Poller) Poll() bool {
 		}
 	}
 	p.count()
-	return p.giveWay()
+	return p.yieldAndGoOn()
 }
 
-// giveWay lets other threads of the processor go first, at each call if there are some. It returns false once nothing has happened for Options.Spin.
-func (p *Poller) giveWay() bool {
-	if p.skip > 0 {
-		p.skip--
+// yieldAndGoOn returns false once nothing has happened for Options.Spin. It lets other threads of the processor go first, at each call if there are some.
+func (p *Poller) yieldAndGoOn() bool {
+	if p.skipNext > 0 {
+		p.skipNext--
 		return true
 	}
 	began := time.Now()
@@ -539,7 +539,7 @@ func (p *Poller) giveWay() bool {
 	if p.alone = min(2*p.alone+1, maxSkip); now.Sub(began) > aloneTime {
 		p.alone = 0
 	}
-	p.skip = p.alone
+	p.skipNext = p.alone
 	return true
 }
 

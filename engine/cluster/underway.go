@@ -24,12 +24,13 @@ type underway struct {
 type transfer struct {
 	j         *Job
 	access    *engine.Access
+	receives  bool
 	size      int // bytes of a receive
 	peer, tag int
 	resizable bool        // the data has a capacity: see fixedBytes
 	starting  atomic.Bool // the call that starts it has not returned
 	ended     atomic.Bool
-	users     atomic.Int32 // the call that starts it, the Comm, and functions that go on: the last one gives its memory back
+	refs      atomic.Int32 // references: the call that starts it, the Comm until it has called back, and goroutines that end it; at 0 it goes to spare
 
 	onSent     func(error) // x.sent and x.received
 	onReceived func(int, error)
@@ -38,7 +39,7 @@ type transfer struct {
 }
 
 // begin returns a transfer that has a until it ends.
-func (j *Job) begin(a *engine.Access, size, peer, tag int) *transfer {
+func (j *Job) begin(a *engine.Access, receives bool, size, peer, tag int) *transfer {
 	u := &j.underway
 	u.mu.Lock()
 	x := u.mu.spare
@@ -48,11 +49,11 @@ func (j *Job) begin(a *engine.Access, size, peer, tag int) *transfer {
 		x = &transfer{j: j}
 		x.onSent, x.onReceived = x.sent, x.received
 	}
-	x.access, x.size, x.peer, x.tag, x.resizable = a, size, peer, tag, a.Handle().Resizable()
+	x.access, x.receives, x.size, x.peer, x.tag, x.resizable = a, receives, size, peer, tag, a.Handle().Resizable()
 	x.prev = nil
 	x.starting.Store(true)
 	x.ended.Store(false)
-	x.users.Store(2)
+	x.refs.Store(2)
 	if x.next = u.mu.first; x.next != nil {
 		x.next.prev = x
 	}
@@ -73,7 +74,7 @@ func (x *transfer) started() {
 
 // free gives the memory of x back, if nothing uses it any more.
 func (x *transfer) free() {
-	if x.users.Add(-1) > 0 {
+	if x.refs.Add(-1) > 0 {
 		return
 	}
 	u := &x.j.underway
@@ -85,7 +86,7 @@ func (x *transfer) free() {
 
 // sendFrom sends data, the memory of a, which it releases when the message has gone; with ssend, when its receive has started.
 func (j *Job) sendFrom(a *engine.Access, data []byte, to, tag int, ssend bool) {
-	x := j.begin(a, 0, to, tag)
+	x := j.begin(a, false, 0, to, tag)
 	j.watch.sends(to, tag, true)
 	j.post(to, tag, data, x.onSent, ssend)
 	x.started()
@@ -102,7 +103,7 @@ func (x *transfer) sent(err error) {
 
 // receiveInto receives a message into data, the memory of a, which it releases then.
 func (j *Job) receiveInto(a *engine.Access, data []byte, from, tag int) {
-	x := j.begin(a, len(data), from, tag)
+	x := j.begin(a, true, len(data), from, tag)
 	j.watch.receives(from, tag, true)
 	j.comm.Recv(from, tag, data, x.onReceived)
 	x.started()
@@ -134,7 +135,7 @@ func (x *transfer) end(err error) {
 	if x.ended.Swap(true) {
 		return
 	}
-	a, received := x.access, x.size > 0
+	a, receives := x.access, x.receives
 	u := &x.j.underway
 	u.mu.Lock()
 	if x.prev == nil {
@@ -149,15 +150,15 @@ func (x *transfer) end(err error) {
 	// The goroutine of the Comm must not wait for copies between memories, or run tasks. In the call that starts the message the next one would start in
 	// turn, and so on.
 	if x.starting.Load() || !x.j.releasesFast {
-		go x.j.release(a, received, err)
+		go x.j.release(a, receives, err)
 		return
 	}
-	x.j.release(a, received, err)
+	x.j.release(a, receives, err)
 }
 
 // release releases the access of a message. Data without its message has lost its value.
-func (j *Job) release(a *engine.Access, received bool, err error) {
-	if err != nil && received {
+func (j *Job) release(a *engine.Access, receives bool, err error) {
+	if err != nil && receives {
 		_ = a.Fail(err)
 	} else {
 		_ = a.Release()
@@ -172,7 +173,7 @@ func (j *Job) endTransfers() {
 		j.underway.mu.Lock()
 		x := j.underway.mu.first
 		if x != nil {
-			x.users.Add(1)
+			x.refs.Add(1)
 		}
 		j.underway.mu.Unlock()
 		if x == nil {

@@ -36,7 +36,7 @@ func TestEndOfTransfers(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				x := j.begin(a, 0, 0, 0)
+				x := j.begin(a, false, 0, 0, 0)
 				x.started()
 				group.Go(func() { x.sent(nil) })
 			})
@@ -68,7 +68,7 @@ func TestEndOfTransfers(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			x := j.begin(a, bytes, 0, 0)
+			x := j.begin(a, true, bytes, 0, 0)
 			x.started()
 			begun <- x
 		})
