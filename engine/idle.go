@@ -39,33 +39,6 @@ func (rt *Runtime) PollWhileIdle(poll func() bool) (stop func()) {
 	}
 }
 
-// call calls p, and returns false if another goroutine does. It must not be inlined, and calls the function in one place: mayBeInPoll looks for
-// that place on the stack.
-//
-//go:noinline
-func (p *poller) call() (again bool) {
-	if !p.mu.TryLock() {
-		return false
-	}
-	defer p.mu.Unlock()
-	return !p.mu.stopped && p.fn()
-}
-
-// pollPC is where call calls the function.
-var pollPC = func() (pc uintptr) {
-	p := &poller{fn: func() bool {
-		var pcs [3]uintptr
-		runtime.Callers(1, pcs[:]) // this function, then call
-		pc = pcs[1]
-		return false
-	}}
-	p.call()
-	return pc
-}()
-
-// mayBeInPoll reports whether the caller was called by a poll, on any runtime. It is cheap without pollers.
-func (rt *Runtime) mayBeInPoll() bool { return rt.pollers.all.Load() != nil && onStack(pollPC) }
-
 // change replaces the pollers by what fn makes of a copy of them.
 func (ps *pollers) change(fn func([]*poller) []*poller) {
 	ps.mu.Lock()
