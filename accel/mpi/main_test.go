@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -352,39 +351,19 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestNaps has the driving goroutine take naps in a process without work, where timers of Go end after a millisecond at the earliest.
-func TestNaps(t *testing.T) {
-	for _, nap := range []struct {
-		name string
-		take func(*driver)
-	}{
-		{"while another goroutine polls", (*driver).pause},
-		{"after the last poll", func(d *driver) { d.nap = firstNap; d.pending = true; d.sleep() }},
-	} {
-		d := newDriver(new(World))
-		var took []time.Duration
-		for range 100 {
-			began := time.Now()
-			nap.take(d)
-			took = append(took, time.Since(began))
-		}
-		d.close()
-		slices.Sort(took)
-		if short := took[len(took)/4]; short >= longNap {
-			t.Errorf("three of four naps %s took %v and more, which is no less than the longest nap, %v", nap.name, short, longNap)
-		}
+// TestAlarm: the alarm for short naps rings at the end of each time, also of one that comes before the end of another.
+func TestAlarm(t *testing.T) {
+	a := newAlarm()
+	defer a.close()
+	if a == nil {
+		t.Skip("timers of Go end short naps here")
 	}
-}
-
-// TestPollsAfterKernel: a goroutine that was away polls for Options.Spin again, and one that was not stops.
-func TestPollsAfterKernel(t *testing.T) {
-	p := (&World{spin: spinTime}).NewPoller()
-	for range 3 {
-		for p.yieldAndGoOn() {
-		}
-		p.last, p.looked, p.skipNext = p.last.Add(-time.Hour), p.looked.Add(-time.Hour), 0
-		if !p.yieldAndGoOn() {
-			t.Error("it does not poll on after a kernel")
+	for range 100 {
+		a.set(time.Hour)
+		select {
+		case <-a.set(20 * time.Microsecond):
+		case <-time.After(time.Minute):
+			t.Fatal("the alarm does not ring")
 		}
 	}
 }
