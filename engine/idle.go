@@ -10,7 +10,7 @@ import (
 // PollWhileIdle has a worker that finds no task call poll again and again, until poll returns false, before the worker sleeps. A program
 // uses it to receive what tasks wait for, such as messages, without waking a goroutine for that: poll may release accesses and open
 // gates; hooks of tasks that this makes ready, or ends, run elsewhere afterwards. It returns true to be called again soon. Only one
-// goroutine at a time calls poll; other goroutines of the processor run between some of the calls.
+// goroutine at a time calls poll; other goroutines of the processor run between some of the calls. worked says that the worker has run a task since its last call.
 //
 // poll must not wait, and should return within microseconds. So should callbacks of AcquireOptions.Async, which it may cause.
 //
@@ -24,7 +24,7 @@ import (
 // own, too. A poll that ends its goroutine is called again.
 //
 // stop ends the calls, and returns once no call of poll is under way. A Sequential runtime calls no poll.
-func (rt *Runtime) PollWhileIdle(poll func() bool) (stop func()) {
+func (rt *Runtime) PollWhileIdle(poll func(worked bool) bool) (stop func()) {
 	p := &poller{fn: poll}
 	rt.pollers.change(func(all []*poller) []*poller { return append(all, p) })
 	rt.pollers.wanted.Store(true)
@@ -63,8 +63,8 @@ func (ps *pollers) missed(p *parking) bool {
 const callsBetweenYields = 4
 
 // poll calls all pollers, and reports whether one of them is to be called again soon. It does so for the worker that looks for work, which w becomes if there is
-// none; looking says whether w is that one. The worker loop calls it only if there are pollers: a call of it for each look cost 3 % of an empty task.
-func (w *worker) poll(looking *bool) (again bool) {
+// none; looking says whether w is that one, and worked whether it has run a task since the last call. The worker loop calls it only if there are pollers: a call of it for each look cost 3 % of an empty task.
+func (w *worker) poll(looking *bool, worked bool) (again bool) {
 	ps, p := &w.rt.pollers, &w.rt.parking
 	if !*looking {
 		ps.wanted.Store(true)
@@ -84,7 +84,7 @@ func (w *worker) poll(looking *bool) (again bool) {
 	}
 	w.polling = true
 	for _, p := range *all {
-		again = p.call() || again
+		again = p.call(worked) || again
 	}
 	w.polling = false
 	return again

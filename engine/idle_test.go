@@ -38,7 +38,7 @@ func TestPollWhileIdle(t *testing.T) {
 				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 			}
 			var calls, inside atomic.Int64
-			stop := rt.PollWhileIdle(func() bool {
+			stop := rt.PollWhileIdle(func(bool) bool {
 				if inside.Add(1) > 1 {
 					t.Error("two workers poll at once")
 				}
@@ -81,7 +81,7 @@ func TestPollUntilFalse(t *testing.T) {
 		must(t, err)
 		j := rt.NewJob(context.Background(), JobOptions{DetectStuck: true})
 		var calls atomic.Int64
-		stop := rt.PollWhileIdle(func() bool { return calls.Add(1)%100 != 0 })
+		stop := rt.PollWhileIdle(func(bool) bool { return calls.Add(1)%100 != 0 })
 		x := ints(t, rt, make([]int64, 1))
 		for range 3 {
 			before := calls.Load()
@@ -109,8 +109,8 @@ func TestPollersTogether(t *testing.T) {
 	defer func() { must(t, rt.Close()) }()
 	j := rt.NewJob(context.Background(), JobOptions{})
 	var first, second atomic.Int64
-	stopFirst := rt.PollWhileIdle(func() bool { first.Add(1); return false })
-	stopSecond := rt.PollWhileIdle(func() bool { second.Add(1); return true })
+	stopFirst := rt.PollWhileIdle(func(bool) bool { first.Add(1); return false })
+	stopSecond := rt.PollWhileIdle(func(bool) bool { second.Add(1); return true })
 	must(t, j.Submit(&TaskSpec{Codelet: nop}))
 	enginetest.Eventually(t, "both are called", func() bool { return first.Load() > 10 && second.Load() > 10 })
 	stopFirst()
@@ -229,7 +229,7 @@ func TestPollRunsNoHooks(t *testing.T) {
 				}
 				if c.inPoll {
 					var once atomic.Bool
-					stop := rt.PollWhileIdle(func() bool {
+					stop := rt.PollWhileIdle(func(bool) bool {
 						if !once.Swap(true) {
 							release()
 							close(released)
@@ -257,7 +257,7 @@ func TestPollGoexit(t *testing.T) {
 		must(t, err)
 		j := rt.NewJob(context.Background(), JobOptions{})
 		var calls atomic.Int64
-		stop := rt.PollWhileIdle(func() bool {
+		stop := rt.PollWhileIdle(func(bool) bool {
 			if calls.Add(1) <= 3 {
 				runtime.Goexit()
 			}
@@ -270,5 +270,34 @@ func TestPollGoexit(t *testing.T) {
 		stop()
 		must(t, j.Close())
 		must(t, rt.Close())
+	}
+}
+
+// TestPollWorked: the first poll after a task, and no other, hears that one ran.
+func TestPollWorked(t *testing.T) {
+	rt, err := New(Options{Workers: 1})
+	must(t, err)
+	defer func() { must(t, rt.Close()) }()
+	const tasks = 20
+	var worked, calls atomic.Int64
+	stop := rt.PollWhileIdle(func(ran bool) bool {
+		if ran {
+			worked.Add(1)
+		}
+		return calls.Add(1)%50 != 0
+	})
+	defer stop()
+	j := rt.NewJob(t.Context(), JobOptions{})
+	defer func() { must(t, j.Close()) }()
+	for k := range tasks {
+		before := worked.Load()
+		must(t, j.Submit(&TaskSpec{Codelet: nop}))
+		must(t, j.Wait(t.Context()))
+		for worked.Load() == before {
+			runtime.Gosched() // the worker has ended the task, and polls next
+		}
+		if n := worked.Load(); n != int64(k)+1 {
+			t.Fatalf("%d polls after %d tasks heard that one ran", n, k+1)
+		}
 	}
 }

@@ -290,23 +290,23 @@ func (rt *Runtime) mayBeInKernel() bool {
 // that place on the stack.
 //
 //go:noinline
-func (p *poller) call() (again bool) {
+func (p *poller) call(worked bool) (again bool) {
 	if !p.mu.TryLock() {
 		return false
 	}
 	defer p.mu.Unlock()
-	return !p.mu.stopped && p.fn()
+	return !p.mu.stopped && p.fn(worked)
 }
 
 // pollPC is where call calls the function.
 var pollPC = func() (pc uintptr) {
-	p := &poller{fn: func() bool {
+	p := &poller{fn: func(bool) bool {
 		var pcs [3]uintptr
 		runtime.Callers(1, pcs[:]) // this function, then call
 		pc = pcs[1]
 		return false
 	}}
-	p.call()
+	p.call(false)
 	return pc
 }()
 

@@ -668,7 +668,7 @@ func (q *waitQueue) notify() {
 
 // poller is a function that idle workers call.
 type poller struct {
-	fn func() bool
+	fn func(worked bool) bool
 	mu struct {
 		sync.Mutex // held in a call
 		stopped    bool

@@ -68,7 +68,8 @@ func (w *worker) work() {
 	p := &rt.parking
 	peek, _ := rt.policy.(sched.Peeker)
 	looking, spins := false, 0
-	woken := false // and no task run since: there may be more work than one wake-up announced
+	worked := false // a task ran since the last poll
+	woken := false  // and no task run since: there may be more work than one wake-up announced
 	for {
 		if len(w.queued) > 0 && len(w.queued) == len(w.slots) {
 			w.awaitOldest()
@@ -96,6 +97,7 @@ func (w *worker) work() {
 				}
 			}
 			w.run(itemTask(it))
+			worked = true
 			continue
 		}
 		if len(w.queued) > 0 {
@@ -124,8 +126,11 @@ func (w *worker) work() {
 		if !looking && spins == 0 {
 			looking = p.looking.CompareAndSwap(0, 1)
 		}
-		if rt.pollers.all.Load() != nil && w.poll(&looking) {
-			continue
+		if rt.pollers.all.Load() != nil {
+			again := w.poll(&looking, worked)
+			if worked = worked && !looking; again { // another worker may have polled
+				continue
+			}
 		}
 		if looking && spins < 40 {
 			spins++
@@ -154,6 +159,7 @@ func (w *worker) work() {
 			}
 			p.more(rt)
 			w.run(itemTask(it))
+			worked = true
 			continue
 		}
 		if rt.quit.Load() && p.leave(w) {

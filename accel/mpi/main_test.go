@@ -367,3 +367,20 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 }
+
+// TestPollsAfterKernel: a goroutine that says that it was elsewhere polls for Options.Spin again.
+func TestPollsAfterKernel(t *testing.T) {
+	p := (&World{spin: spinTime}).NewPoller()
+	for range 3 {
+		for p.yieldAndGoOn() {
+		}
+		p.last, p.skipNext = p.last.Add(-time.Hour), 0
+		if p.yieldAndGoOn() {
+			t.Error("it polls on after a time without messages")
+		}
+		p.Begin()
+		if !p.yieldAndGoOn() {
+			t.Error("it does not poll on after Begin")
+		}
+	}
+}

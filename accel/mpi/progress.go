@@ -446,8 +446,6 @@ const (
 	// A call that lets other threads go first takes less than aloneTime if there are none. Then twice as many are left out before the next, up to maxSkip.
 	aloneTime = 5 * time.Microsecond
 	maxSkip   = 31
-	// awayTime is longer than the up to maxSkip calls between two looks at the clock take.
-	awayTime = 500 * time.Microsecond
 )
 
 // drive polls until told to stop, or until the world has failed.
@@ -491,7 +489,6 @@ type Poller struct {
 
 	happened bool      // something, since last
 	last     time.Time // when something had happened at the last look at the clock
-	looked   time.Time // when the last look was, or the end of a nap after it
 	seen     uint64    // commands at that time
 	alone    int       // how many calls of yieldAndGoOn do nothing after one that let no other thread run
 	skipNext int       // how many of the next calls of yieldAndGoOn do nothing
@@ -502,8 +499,8 @@ type Poller struct {
 func (w *World) NewPoller() *Poller { return &Poller{w: w, happened: true} }
 
 // Poll asks MPI some times what has ended and arrived, until there is something, and calls the functions passed to OnDone and Listen for that. It
-// returns false if it is not worth to call it again soon: nothing has happened for Options.Spin of polling, the world has ended or failed, or the
-// library lets no other thread call it. A goroutine that was away for a while, such as for a kernel, begins anew. The goroutine that drives MPI pauses while others poll.
+// returns false if it is not worth to call it again soon: nothing has happened for Options.Spin, or since Begin, the world has ended or failed, or the
+// library lets no other thread call it. The goroutine that drives MPI pauses while others poll.
 func (p *Poller) Poll() bool {
 	w := p.w
 	if w.thread < Serialized || w.over() {
@@ -519,6 +516,9 @@ func (p *Poller) Poll() bool {
 	return p.yieldAndGoOn()
 }
 
+// Begin says that the goroutine was elsewhere, such as in a kernel, and is to poll for Options.Spin from now on.
+func (p *Poller) Begin() { p.happened = true }
+
 // yieldAndGoOn returns false once nothing has happened for Options.Spin. It lets other threads of the processor go first, at each call if there are some.
 func (p *Poller) yieldAndGoOn() bool {
 	if p.skipNext > 0 {
@@ -526,12 +526,11 @@ func (p *Poller) yieldAndGoOn() bool {
 		return true
 	}
 	began := time.Now()
-	if p.happened || began.Sub(p.looked) > awayTime {
+	if p.happened {
 		p.happened, p.last = false, began
 	}
 	yield()
 	now := time.Now()
-	p.looked = now
 	if now.Sub(p.last) >= p.w.spin {
 		p.alone = 0
 		return false
@@ -634,7 +633,6 @@ func (d *driver) wait(nap time.Duration, wake <-chan struct{}) {
 	case <-d.w.stop:
 	case <-d.w.failed:
 	}
-	d.looked = time.Now()
 }
 
 // sleep waits for a nap, or less if a command comes or w ends.

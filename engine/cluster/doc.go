@@ -40,9 +40,9 @@ type Comm interface {
 // Poller is a Comm that idle workers of the runtime poll, in place of a goroutine that they would have to wake.
 type Poller interface {
 	Comm
-	// Poll looks for messages that have arrived or gone, and calls done for them. It returns false if it is not worth to call it again soon. One goroutine
-	// at a time calls it.
-	Poll() bool
+	// Poll looks for messages that have arrived or gone, and calls done for them. worked is true if the goroutine has run a task since the last call. Poll returns
+	// false if it is not worth to call it again soon. One goroutine at a time calls it.
+	Poll(worked bool) bool
 }
 
 // Duplicator is a Comm that makes others between the same ranks, whose messages are apart from its own.

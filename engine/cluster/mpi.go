@@ -15,7 +15,12 @@ type overMPI struct {
 	poller *mpi.Poller
 }
 
-func (o *overMPI) Poll() bool { return o.poller.Poll() }
+func (o *overMPI) Poll(worked bool) bool {
+	if worked {
+		o.poller.Begin()
+	}
+	return o.poller.Poll()
+}
 
 // Dup implements Duplicator.
 func (o *overMPI) Dup(ctx context.Context) (Comm, error) {
