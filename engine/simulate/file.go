@@ -121,6 +121,7 @@ var fields = slices.Concat([]field{
 	floatField("cpu.bandwidth", unitRate, "", "bytes between the memory of a NUMA node and its workers, all together", func(p place) *float64 { return &p.m.CPU.Bandwidth }),
 	floatField("cpu.overhead", unitTime, "0", "time of the runtime for each task", func(p place) *float64 { return &p.m.CPU.Overhead }),
 	floatField("cpu.wake", unitTime, "0", "time until a worker without a task begins, once there is one for it; of workers of devices, too", func(p place) *float64 { return &p.m.CPU.Wake }),
+	floatField("cpu.look", unitTime, "0", "how long a worker without a task looks for one before it sleeps, and a script for a value; `cpu.wake` counts after that", func(p place) *float64 { return &p.m.CPU.Look }),
 	floatField("cpu.clear", unitRate, "0", "bytes of new data in main memory that are cleared before its first task; 0: they are clear", func(p place) *float64 { return &p.m.CPU.Clear }),
 	bytesField("cpu.memory", "0", "memory of a NUMA node but the first, which has no bound; 0: no bound", func(p place) *int64 { return &p.m.CPU.Memory }),
 	boolField("cpu.measured", "false", "whether times from performance models of this machine's CPU workers hold where there are any", func(p place) *bool { return &p.m.CPU.Measured }),
@@ -144,6 +145,8 @@ var fields = slices.Concat([]field{
 	floatField("script.submit", unitTime, "0", "time of the script for each task that it submits", func(p place) *float64 { return &p.m.Script.Submit }),
 	floatField("script.skip", unitTime, "0", "time of the script for each task that another computer runs", func(p place) *float64 { return &p.m.Script.Skip }),
 	numberField("script.window", "65536", "unfinished tasks above which the script waits", func(p place) *int { return &p.m.Script.Window }),
+	floatField("script.wait", unitTime, "0", "time until the script goes on, once a value that it waits for is there", func(p place) *float64 { return &p.m.Script.Wait }),
+	boolField("script.shared", "false", "whether the script has no processor of its own: while all CPU workers have tasks, its time is taken from them in turn", func(p place) *bool { return &p.m.Script.Shared }),
 })
 
 // Fields returns all fields of files of machines.

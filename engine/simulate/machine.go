@@ -22,6 +22,7 @@ type Machine struct {
 	Buses     []Bus
 	Network   Link // to and from each computer, both ways at once
 	Script    Script
+	Unsteady  float64 // of a measured machine: how many times the shortest round of a measurement the median one took, at most; other work raises it. 0: not measured
 }
 
 // CPU is the processors of a computer.
@@ -32,6 +33,7 @@ type CPU struct {
 	Bandwidth float64 // of the memory of a NUMA node, for all of its workers together
 	Overhead  float64 // of the runtime for each task
 	Wake      float64 // until a worker that sleeps begins, once there is a task for it; of workers of devices, too
+	Look      float64 // how long a worker without a task looks for one before it sleeps, likewise a script that waits for a value
 	Clear     float64 // bytes a second of new data in main memory that are cleared before its first task; 0: they are clear
 	Memory    int64   // of a NUMA node; 0: not bounded. The first is never bounded
 	Link      Link    // between NUMA nodes
@@ -72,6 +74,8 @@ type Script struct {
 	Submit float64 // seconds for a task that this computer runs
 	Skip   float64 // seconds for a task that another one runs
 	Window int     // unfinished tasks above which it waits; 0 means engine.DefaultWindow
+	Wait   float64 // seconds until it goes on, once a value that it waits for is there
+	Shared bool    // it has no processor of its own: while all CPU workers have tasks, its time is taken from them in turn
 }
 
 // MachineError says what is impossible about a machine.
@@ -140,8 +144,8 @@ func (m *Machine) Check() error {
 	checks := []error{
 		number("computers", m.Computers, 1, maxComputers),
 		number("cpu.workers", c.Workers, 1, maxWorkers), number("cpu.numa", c.NUMA, 1, maxNodes),
-		rate("cpu.flops", c.Flops), rate("cpu.bandwidth", c.Bandwidth), span("cpu.overhead", c.Overhead), span("cpu.wake", c.Wake), maybe("cpu.clear", c.Clear), size("cpu.memory", c.Memory), speed("cpu.speed", c.Speed),
-		span("script.submit", m.Script.Submit), span("script.skip", m.Script.Skip), number("script.window", m.Script.Window, 0, 1<<30),
+		rate("cpu.flops", c.Flops), rate("cpu.bandwidth", c.Bandwidth), span("cpu.overhead", c.Overhead), span("cpu.wake", c.Wake), span("cpu.look", c.Look), maybe("cpu.clear", c.Clear), size("cpu.memory", c.Memory), speed("cpu.speed", c.Speed),
+		span("script.submit", m.Script.Submit), span("script.skip", m.Script.Skip), span("script.wait", m.Script.Wait), number("script.window", m.Script.Window, 0, 1<<30),
 	}
 	if c.NUMA > 1 {
 		checks = append(checks, link("cpu.link", c.Link))

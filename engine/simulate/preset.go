@@ -35,6 +35,9 @@ var presets = []preset{
 // usualOverhead is what the runtime takes for a task.
 const usualOverhead = 200e-9
 
+// usualLook is how long workers look for tasks, at least.
+const usualLook = 20e-6
+
 var usualScript = Script{Submit: 200e-9, Skip: 50e-9}
 
 func h200(n int) Devices {

@@ -38,8 +38,11 @@ type worker struct {
 	class      int32
 	task       int32 // -1: none
 	access     int32
-	idle       bool // it found nothing
-	waking     bool // it will ask for a task, see CPU.Wake
+	idle       bool    // it found nothing
+	waking     bool    // it will ask for a task, see CPU.Wake
+	awake      bool    // it has had a task, or was woken, and looks for the next
+	looks      float64 // until when it looks for tasks, before it sleeps
+	owed       float64 // to the script, see Script.Shared: its kernel ends later by that
 	busy       float64
 	wait       float64 // for data
 	tasks      int64
@@ -55,6 +58,8 @@ type rank struct {
 	first    int32 // its first worker
 	woken    []int32
 	rousing  int       // workers that are being woken, whichever they are
+	called   int       // workers that look for tasks and are about to ask for one, whichever they are
+	turn     int32     // the CPU worker that gives the script its time next
 	gangs    [][]int32 // by memory of the computer: parallel tasks that wait for workers; the first collects them
 	teams    []*gangState
 }
@@ -116,6 +121,7 @@ type world struct {
 		at         float64 // when
 		waits      int     // accesses that it waits for
 		id         int64   // of these
+		since      float64 // when it began to wait
 		unfinished int
 	}
 	ended   int
@@ -425,8 +431,14 @@ func (s *world) submit() {
 		s.script.at = s.now + s.m.Script.Submit/n + s.m.Script.Skip*(n-1)/n
 	}
 	if t.Internal == "acquire" {
+		if s.script.waits == 0 {
+			s.script.since = s.now
+		}
 		s.script.waits++
 		s.script.id = t.ID
+	}
+	if t.Internal == "" && s.m.Script.Shared {
+		s.borrow(s.rankOf(i), s.script.at-s.now)
 	}
 	s.state[i] = submitted
 	if s.waits[i] == 0 {
@@ -434,9 +446,21 @@ func (s *world) submit() {
 		s.roused = false
 		s.give(-1)
 		if s.roused {
-			s.script.at = max(s.script.at, s.now+s.m.CPU.Wake)
+			s.script.at = max(s.script.at, s.now+waker*s.m.CPU.Wake)
 		}
 	}
+}
+
+// borrow takes time for the script from a CPU worker of a computer, unless one has no task: the script uses its processor.
+func (s *world) borrow(r int32, seconds float64) {
+	k := &s.ranks[r]
+	n := int32(s.m.CPU.Workers * s.m.CPU.NUMA)
+	cpus := s.workers[k.first : k.first+n]
+	if slices.ContainsFunc(cpus, func(w worker) bool { return w.task < 0 }) {
+		return
+	}
+	k.turn = (k.turn + 1) % n
+	cpus[k.turn].owed += seconds
 }
 
 // give gives tasks that became ready to their policies, or does what needs no worker. w released them; -1: the script.
@@ -498,14 +522,41 @@ func (s *world) rankOf(i int32) int32 {
 
 // wake notes that a worker of a computer is to ask for a task; sched.Anyone: any that sleeps.
 func (s *world) wake(r, w int32) {
-	if s.m.CPU.Wake > 0 {
+	if s.m.CPU.Wake > 0 && !s.looking(r, w) {
 		s.rouse(r, w)
 		return
 	}
 	k := &s.ranks[r]
+	if w < 0 {
+		k.called++
+	}
 	if k.woken = append(k.woken, w); len(k.woken) == 1 {
 		s.active = append(s.active, r)
 	}
+}
+
+// looking reports whether worker w of a computer, or for sched.Anyone one that has not been called, looks for tasks, so that nothing has to wake it.
+func (s *world) looking(r, w int32) bool {
+	if s.m.CPU.Look == 0 {
+		return false
+	}
+	k := &s.ranks[r]
+	if w >= 0 {
+		return s.looks(k.first + w)
+	}
+	n := 0
+	for v := k.first; v < k.first+int32(s.m.Workers()); v++ {
+		if s.looks(v) {
+			n++
+		}
+	}
+	return n > k.called
+}
+
+// looks reports whether a worker without a task does not sleep yet.
+func (s *world) looks(w int32) bool {
+	k := &s.workers[w]
+	return k.idle && !k.waking && s.now < k.looks
 }
 
 // settle lets workers that were woken, or wait for room, go on.
@@ -526,7 +577,11 @@ func (s *world) settle() {
 				k.woken = k.woken[1:]
 				again = true
 				if w < 0 {
-					s.wakeAny(s.workers[k.first].rank)
+					k.called--
+					r := s.workers[k.first].rank
+					if !s.wakeAny(r) && s.m.CPU.Wake > 0 && !k.policy.Empty() {
+						s.rouse(r, w) // those that look for tasks may not run it
+					}
 				} else if s.workers[k.first+w].idle {
 					s.next(k.first + w)
 				}
@@ -535,17 +590,32 @@ func (s *world) settle() {
 	}
 }
 
-// wakeAny lets an idle worker of a computer have a task.
-func (s *world) wakeAny(r int32) {
+// wakeAny lets an idle worker of a computer have a task, if sleeping takes time one that looks for tasks. It reports whether one has it.
+func (s *world) wakeAny(r int32) bool {
+	first := s.ranks[r].first
+	for v := first; v < first+int32(s.m.Workers()); v++ {
+		if s.workers[v].idle && (s.m.CPU.Wake == 0 || s.looks(v)) && s.next(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// wakeSleeper lets an idle worker of a computer that was woken have a task. It reports whether one has it.
+func (s *world) wakeSleeper(r int32) bool {
 	first := s.ranks[r].first
 	for v := first; v < first+int32(s.m.Workers()); v++ {
 		if s.workers[v].idle && s.next(v) {
-			return
+			return true
 		}
 	}
+	return false
 }
 
-// rouse wakes a worker of a computer, or sched.Anyone, after CPU.Wake.
+// waker is the part of CPU.Wake for which a worker, or the script, is busy that wakes another.
+const waker = 2.0 / 3
+
+// rouse wakes a worker of a computer, or sched.Anyone, after CPU.Wake. As in a run, one is woken at a time, unless the policy names it.
 func (s *world) rouse(r, w int32) {
 	k := &s.ranks[r]
 	switch {
@@ -557,13 +627,11 @@ func (s *world) rouse(r, w int32) {
 		x.waking = true
 		s.q.push(s.now+s.m.CPU.Wake, workerWakes, k.first+w)
 	default:
-		asleep := 0
-		for v := k.first; v < k.first+int32(s.m.Workers()); v++ {
-			if s.workers[v].idle && !s.workers[v].waking {
-				asleep++
-			}
+		asleep := false
+		for v := k.first; v < k.first+int32(s.m.Workers()) && !asleep; v++ {
+			asleep = s.workers[v].idle && !s.workers[v].waking && !s.looks(v)
 		}
-		if asleep <= k.rousing {
+		if !asleep || k.rousing > 0 { // that one wakes the next, if there is more
 			return
 		}
 		k.rousing++
@@ -577,11 +645,14 @@ func (s *world) awake(what int32) {
 	if what < 0 {
 		r := -1 - what
 		s.ranks[r].rousing--
-		s.wakeAny(r)
+		if s.wakeSleeper(r) && !s.ranks[r].policy.Empty() {
+			s.rouse(r, int32(sched.Anyone))
+		}
 		return
 	}
 	k := &s.workers[what]
 	if k.waking = false; k.task < 0 {
+		k.awake = true
 		s.next(what)
 	}
 }
@@ -601,8 +672,15 @@ func (s *world) next(w int32) bool {
 		}
 		it := r.policy.Pop(int(w - r.first))
 		if it == nil {
+			if k.awake { // one looks for tasks at a time, as in a run
+				k.awake = false
+				if !s.looking(k.rank, int32(sched.Anyone)) {
+					k.looks = s.now + s.m.CPU.Look
+				}
+			}
 			return false
 		}
+		k.awake = true
 		i := int32(it.Order)
 		if !s.lock(i) {
 			continue // it comes back
@@ -731,6 +809,11 @@ func (s *world) dataHere(a int32) {
 // kernelEnded ends the task of a worker.
 func (s *world) kernelEnded(w int32) {
 	k := &s.workers[w]
+	if owed := k.owed; owed > 0 {
+		k.owed = 0
+		s.q.push(s.now+owed, kernelEnds, w)
+		return
+	}
 	i := k.task
 	r := &s.ranks[k.rank]
 	if r.feedback != nil {
@@ -753,7 +836,7 @@ func (s *world) kernelEnded(w int32) {
 	for _, v := range members {
 		if v == w && s.roused { // it comes to that when it has woken others
 			s.workers[v].waking = true
-			s.q.push(s.now+s.m.CPU.Wake, workerWakes, v)
+			s.q.push(s.now+waker*s.m.CPU.Wake, workerWakes, v)
 			continue
 		}
 		s.next(v)
@@ -770,7 +853,11 @@ func (s *world) end(i, w int32) {
 	s.unlock(t)
 	if t.Internal == "acquire" {
 		s.script.waits--
-		s.script.at = max(s.script.at, s.now+s.m.CPU.Wake) // it sleeps meanwhile
+		wait := s.m.Script.Wait
+		if s.now-s.script.since >= s.m.CPU.Look { // it sleeps meanwhile
+			wait = max(wait, s.m.CPU.Wake)
+		}
+		s.script.at = max(s.script.at, s.now+wait)
 	}
 	for _, n := range s.p.next[i] {
 		if s.waits[n]--; s.waits[n] == 0 && s.state[n] == submitted {

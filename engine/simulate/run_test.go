@@ -155,7 +155,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestWake: a worker that sleeps begins late, and the one that wakes it, or the script, loses as long.
+// TestWake: a worker that sleeps begins late, and the one that wakes it, or the script, loses two thirds of that.
 func TestWake(t *testing.T) {
 	var b builder
 	x, y, z := b.data(1, true), b.data(1, true), b.data(1, true)
@@ -180,6 +180,85 @@ func TestWake(t *testing.T) {
 			if r.Rescues > 0 {
 				t.Errorf("%s, %d workers that wake up in %v s: nothing happened %d times", policy, c.workers, c.wake, r.Rescues)
 			}
+		}
+	}
+}
+
+// TestLook: a worker that looks for tasks longer than the script takes for one is woken once, and one that sleeps at once again and again.
+func TestLook(t *testing.T) {
+	const tasks = 200
+	var b builder
+	for range tasks {
+		b.task("a", 0.5, op(RW, b.data(1, true)))
+	}
+	p := b.program(t)
+	for _, policy := range []string{"eager", "prio", "lws", "dmda"} {
+		m := plain(1, 0, 0, 0)
+		m.CPU.Wake, m.Script.Submit = 48, 1
+		sleepy := simulated(t, p, m, simulate.Options{Policy: policy}).Seconds
+		m.CPU.Look = 2
+		// The script wakes the worker for 32 s with its first task, and submits the last one 199 s later at the latest.
+		if r := simulated(t, p, m, simulate.Options{Policy: policy}); r.Seconds != 32+tasks-2+0.5 || r.Workers[0].Tasks != tasks {
+			t.Errorf("%s: %v s, want %v", policy, r.Seconds, 32+tasks-2+0.5)
+		} else if sleepy <= r.Seconds {
+			t.Errorf("%s: %v s although the worker sleeps after each task, and %v s if it looks for tasks before", policy, sleepy, r.Seconds)
+		}
+	}
+	// Two workers: one of them has the tasks, and it is woken once, too.
+	m := plain(2, 0, 0, 0)
+	m.CPU.Wake, m.CPU.Look, m.Script.Submit = 48, 2, 1
+	if r := simulated(t, p, m, simulate.Options{}); r.Seconds > 2*tasks {
+		t.Errorf("two workers: %v s for %d tasks of half a second, and one each second", r.Seconds, tasks)
+	}
+}
+
+// TestShared: a script without a processor of its own takes its time from a worker that is busy, unless another one is not.
+func TestShared(t *testing.T) {
+	var b builder
+	for range 10 {
+		b.task("a", 4, op(RW, b.data(1, true)))
+	}
+	p := b.program(t)
+	chain := builder{}
+	x := chain.data(1, true)
+	for range 10 {
+		chain.task("a", 4, op(RW, x))
+	}
+	for _, c := range []struct {
+		p       *simulate.Program
+		workers int
+		shared  bool
+		want    float64
+	}{
+		{p, 1, false, 40}, {p, 1, true, 40 + 9}, // at the first task the worker has none yet
+		{chain.program(t), 2, true, 40},
+	} {
+		m := plain(c.workers, 0, 0, 0)
+		m.Script.Submit, m.Script.Shared = 1, c.shared
+		if r := simulated(t, c.p, m, simulate.Options{}); r.Seconds != c.want {
+			t.Errorf("%d workers, shared %v: %v s, want %v", c.workers, c.shared, r.Seconds, c.want)
+		}
+	}
+}
+
+// TestWait: a script goes on some time after the value that it waits for is there, and later if it sleeps meanwhile.
+func TestWait(t *testing.T) {
+	var b builder
+	x := b.data(1, true)
+	for range 3 {
+		b.task("a", 4, op(RW, x))
+		b.g.Tasks = append(b.g.Tasks, graph.Task{ID: -1, Codelet: "(acquire)", Internal: "acquire", Operands: []graph.Operand{op(R, x)}, Site: -1})
+	}
+	p := b.program(t)
+	for _, c := range []struct{ wait, wake, look, want float64 }{
+		{0, 0, 0, 12}, {3, 0, 0, 12 + 2*3},
+		{3, 9, 100, 9 + 12 + 2*3}, // only the first task finds a worker that sleeps
+		{3, 9, 1, 3*(9+4) + 2*9},
+	} {
+		m := plain(1, 0, 0, 0)
+		m.CPU.Wake, m.CPU.Look, m.Script.Wait = c.wake, c.look, c.wait
+		if r := simulated(t, p, m, simulate.Options{}); r.Seconds != c.want {
+			t.Errorf("%+v: %v s", c, r.Seconds)
 		}
 	}
 }
@@ -345,6 +424,7 @@ func TestInvariants(t *testing.T) {
 		}
 		m.Script.Submit = []float64{0, 0.5}[seed/2%2]
 		m.CPU.Wake, m.CPU.Clear = []float64{0, 0, 0.25}[seed/4%3], []float64{0, 8}[seed/12%2]
+		m.CPU.Look, m.Script.Shared, m.Script.Wait = []float64{0, 0.5}[seed/24%2], seed/48%2 == 1, []float64{0, 0.125}[seed/3%2]
 		for _, policy := range sched.Names() {
 			what := fmt.Sprintf("seed %d, %s", seed, policy)
 			r := simulated(t, p, m, simulate.Options{Policy: policy, Trace: true})
