@@ -18,6 +18,7 @@ type Result struct {
 	Policy  string
 	Tasks   int     // with a kernel
 	Seconds float64 // when the last task ended
+	Script  float64 // for which the script submitted tasks, woke workers, and woke up itself after waiting for values
 	Workers []WorkerResult
 	Nodes   []NodeResult // memories
 	Links   []LinkResult

@@ -424,6 +424,7 @@ func (s *world) rescue() (any bool) {
 func (s *world) submit() {
 	i := s.script.next
 	t := &s.p.Graph.Tasks[i]
+	began := max(s.now, s.script.at)
 	s.script.next++
 	s.script.unfinished++
 	if t.Internal == "" {
@@ -449,6 +450,7 @@ func (s *world) submit() {
 			s.script.at = max(s.script.at, s.now+waker*s.m.CPU.Wake)
 		}
 	}
+	s.result.Script += max(0, s.script.at-began)
 }
 
 // borrow takes time for the script from a CPU worker of a computer, unless one has no task: the script uses its processor.
@@ -857,6 +859,7 @@ func (s *world) end(i, w int32) {
 		if s.now-s.script.since >= s.m.CPU.Look { // it sleeps meanwhile
 			wait = max(wait, s.m.CPU.Wake)
 		}
+		s.result.Script += max(0, s.now+wait-max(s.script.at, s.now))
 		s.script.at = max(s.script.at, s.now+wait)
 	}
 	for _, n := range s.p.next[i] {

@@ -198,8 +198,8 @@ func TestLook(t *testing.T) {
 		sleepy := simulated(t, p, m, simulate.Options{Policy: policy}).Seconds
 		m.CPU.Look = 2
 		// The script wakes the worker for 32 s with its first task, and submits the last one 199 s later at the latest.
-		if r := simulated(t, p, m, simulate.Options{Policy: policy}); r.Seconds != 32+tasks-2+0.5 || r.Workers[0].Tasks != tasks {
-			t.Errorf("%s: %v s, want %v", policy, r.Seconds, 32+tasks-2+0.5)
+		if r := simulated(t, p, m, simulate.Options{Policy: policy}); r.Seconds != 32+tasks-2+0.5 || r.Script != 32+tasks-1 || r.Workers[0].Tasks != tasks {
+			t.Errorf("%s: %v s, of the script %v, want %v and %v", policy, r.Seconds, r.Script, 32+tasks-2+0.5, 32+tasks-1)
 		} else if sleepy <= r.Seconds {
 			t.Errorf("%s: %v s although the worker sleeps after each task, and %v s if it looks for tasks before", policy, sleepy, r.Seconds)
 		}

@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/starpush/starpush/engine/sched"
@@ -259,9 +262,15 @@ func simText(p *lang.Plan, r *simulate.Result) string {
 	if policy == "" {
 		policy = sched.Default
 	}
-	fmt.Fprintf(&b, "%s on %s with %s: %s, %.0f tasks/s\n", counted(r.Tasks, "task"), r.Machine, policy, seconds(r.Seconds), float64(r.Tasks)/max(r.Seconds, 1e-12))
+	show := secondsOf(r)
+	fmt.Fprintf(&b, "%s on %s with %s: %s, %s tasks/s\n", counted(r.Tasks, "task"), r.Machine, policy, show(r.Seconds), tasksEach(r))
 	bound := r.Bound()
-	fmt.Fprintf(&b, "lower bound: %s (critical path %s, work shared among all workers %s); regret %s\n", seconds(bound.Seconds), seconds(bound.Path), seconds(bound.Area), regretText(r.Seconds, bound.Seconds))
+	fmt.Fprintf(&b, "lower bound: %s (critical path %s, work shared among all workers %s); ", show(bound.Seconds), show(bound.Path), show(bound.Area))
+	if meaningless(r.Seconds, bound.Seconds) {
+		fmt.Fprintf(&b, "it leaves out most of the time: %s\n", leftOut(r))
+	} else {
+		fmt.Fprintf(&b, "regret %s\n", regretText(r.Seconds, bound.Seconds, len(r.Estimated) > 0))
+	}
 	simNotes(&b, p, r)
 	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x/max(r.Seconds, 1e-12)) }
 	rows := [][]string{{"worker", "tasks", "busy", "", "waiting for data", "", "idle", ""}}
@@ -345,11 +354,80 @@ func groupWorkers(r *simulate.Result) (all []workerRow) {
 	return all
 }
 
-func regretText(have, bound float64) string {
-	if bound <= 0 {
+// mostRegret is the regret in percent above which a bound says nothing about a time: the bound leaves out what takes most of it.
+const mostRegret = 300
+
+// meaningless reports whether a bound says nothing about a time.
+func meaningless(have, bound float64) bool {
+	return bound > 0 && have > bound*(1+mostRegret/100.0)
+}
+
+// regretText shows how much longer a time is than its bound; rough: the times are estimates.
+func regretText(have, bound float64, rough bool) string {
+	switch {
+	case bound <= 0:
 		return "not known"
+	case meaningless(have, bound):
+		return fmt.Sprintf("above %d %%", mostRegret)
+	case rough:
+		return fmt.Sprintf("%.0f %%", 100*(have/bound-1))
 	}
 	return fmt.Sprintf("%.1f %%", 100*(have/bound-1))
+}
+
+// leftOut says what takes the time that is not in the bound.
+func leftOut(r *simulate.Result) string {
+	var waiting float64
+	for _, w := range r.Workers {
+		waiting += w.Waiting
+	}
+	waiting /= max(float64(len(r.Workers))*r.Seconds, 1e-12)
+	switch script := r.Script / max(r.Seconds, 1e-12); {
+	case script >= 0.5 && script >= waiting:
+		return fmt.Sprintf("the script submits tasks, wakes workers and reads values for %.0f %% of it", 100*min(script, 1))
+	case waiting >= 0.5:
+		return fmt.Sprintf("workers wait for data for %.0f %% of it", 100*waiting)
+	case r.Messages > 0:
+		return "workers wait for messages, for data, to be woken, and for the script"
+	}
+	return "workers wait for data, to be woken, and for the script"
+}
+
+// secondsOf returns the function that shows times of a simulation: with two digits if they rest on estimates.
+func secondsOf(r *simulate.Result) func(float64) string {
+	if len(r.Estimated) == 0 {
+		return seconds
+	}
+	return func(s float64) string {
+		if !(s >= 1e-9) {
+			return seconds(s)
+		}
+		return "about " + twoDigits(durationText(time.Duration(min(twoOf(s), math.MaxInt64/1e9)*1e9)))
+	}
+}
+
+// twoOf rounds x to two digits.
+func twoOf(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 1, 64), 64)
+	return y
+}
+
+// twoDigits leaves out a third digit, which is 0, behind a point.
+func twoDigits(text string) string {
+	number, unit, _ := strings.Cut(text, " ")
+	if strings.Contains(number, ".") && len(number) > len("1.2") && strings.HasSuffix(number, "0") {
+		number = strings.TrimSuffix(strings.TrimSuffix(number, "0"), ".")
+	}
+	return number + " " + unit
+}
+
+// tasksEach shows how many tasks of a simulation there are in a second.
+func tasksEach(r *simulate.Result) string {
+	rate := float64(r.Tasks) / max(r.Seconds, 1e-12)
+	if len(r.Estimated) > 0 {
+		rate = twoOf(rate)
+	}
+	return fmt.Sprintf("%.0f", rate)
 }
 
 // simTable compares simulations.
@@ -376,7 +454,7 @@ func simTable(p *lang.Plan, all []*simulate.Result) string {
 		if policy == "" {
 			policy = sched.Default
 		}
-		rows = append(rows, []string{r.Machine, policy, seconds(r.Seconds), fmt.Sprintf("%.1f %%", 100*r.Seconds/max(all[0].Seconds, 1e-12)), seconds(bound.Seconds), regretText(r.Seconds, bound.Seconds), bytesText(copied), fmt.Sprint(evictions)})
+		rows = append(rows, []string{r.Machine, policy, seconds(r.Seconds), fmt.Sprintf("%.1f %%", 100*r.Seconds/max(all[0].Seconds, 1e-12)), seconds(bound.Seconds), regretText(r.Seconds, bound.Seconds, len(r.Estimated) > 0), bytesText(copied), fmt.Sprint(evictions)})
 	}
 	writeTable(&b, rows)
 	return b.String()
