@@ -131,6 +131,17 @@ func (a *app) simMachine(name string) (*simulate.Machine, error) {
 	return m, nil
 }
 
+// mostUnsteady is how many times the shortest round of a measurement the median one may take on a quiet machine.
+const mostUnsteady = 1.5
+
+// unsteadyText warns of a machine that was measured beside other work; "": it was not.
+func unsteadyText(m *simulate.Machine) string {
+	if m.Unsteady <= mostUnsteady {
+		return ""
+	}
+	return fmt.Sprintf("rounds of the measurement of this machine take up to %.1f times as long as the shortest, as with other work beside it; end that work and simulate again, as times may be far off", m.Unsteady)
+}
+
 // simPolicies returns the policies that flags name.
 func (o *simFlags) simPolicies() ([]string, error) {
 	switch {
@@ -168,6 +179,9 @@ func (a *app) simFile(ctx context.Context, o *simFlags, name string) error {
 	base, err := a.simMachine(o.machine)
 	if err != nil {
 		return err
+	}
+	if text := unsteadyText(base); text != "" {
+		fmt.Fprintln(a.con.err, "starpush: "+text)
 	}
 	machines := []*simulate.Machine{base}
 	for _, text := range o.whatIf {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/starpush/starpush/engine/simulate"
@@ -53,6 +54,16 @@ func TestSimRough(t *testing.T) {
 		}
 		if got := tasksEach(c.r); got != c.per {
 			t.Errorf("%s tasks/s", got)
+		}
+	}
+}
+
+// TestSimUnsteady: a measurement whose rounds differ much is said to be off, and others are not.
+func TestSimUnsteady(t *testing.T) {
+	for unsteady, want := range map[float64]string{0: "", 1: "", 1.5: "", 1.6: "up to 1.6 times", 40: "up to 40.0 times"} {
+		got := unsteadyText(&simulate.Machine{Unsteady: unsteady})
+		if (got == "") != (want == "") || !strings.Contains(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%v: %q", unsteady, got)
 		}
 	}
 }
