@@ -194,10 +194,13 @@ func (p *Program) CheckPlanTo(ctx context.Context, maxTasks int64, opts ...Optio
 // Findings of a plan that make runs slow.
 
 const (
-	shortTask = 20e-6 // seconds; below that, what a task costs besides its kernel counts
-	manyTasks = 64    // of one insert: less is no matter
-	longChain = 32    // tasks one behind the other
-	manyReads = 8     // of one acquire or value
+	// The runtime takes 0.1 to 0.5 µs for a task on a CPU, and 1 µs of tasks of a stencil that take as long (METG in engine/BENCHMARKS.md), so kernels of
+	// 5 µs have more than four fifths of the time. It takes 4 µs to start a kernel of a device (accel/cuda/BENCHMARKS.md). package grain has these figures, too.
+	shortTask     = 5e-6  // seconds of a kernel of a CPU; below that, the rest of a task counts
+	shortOnDevice = 20e-6 // the same on a device
+	manyTasks     = 64    // of one insert: less is no matter
+	longChain     = 32    // tasks one behind the other
+	manyReads     = 8     // of one acquire or value
 )
 
 // Warnings says what the plan shows that makes runs slow, W1001 to W1003, where no
@@ -230,12 +233,23 @@ func seconds(t *graph.Task) (s float64, known bool) {
 	return t.Flops / 1e9, true
 }
 
+// fastestOnDevice reports whether the worker on which t is fastest belongs to a device.
+func (p *Plan) fastestOnDevice(t *graph.Task) bool {
+	best := -1
+	for w, s := range t.Seconds {
+		if s >= 0 && (best < 0 || s < t.Seconds[best]) {
+			best = w
+		}
+	}
+	return best >= 0 && best < len(p.Graph.Workers) && p.Graph.Workers[best].Kind != "cpu"
+}
+
 // shortTasks finds W1001: inserts whose tasks are too short for what a task costs.
 func (p *Plan) shortTasks() (ds Diagnostics) {
 	type sum struct {
-		n       int
-		seconds float64
-		name    string
+		n, onDevice int
+		seconds     float64
+		name        string
 	}
 	bySite := map[int32]*sum{}
 	for i := range p.Graph.Tasks {
@@ -254,12 +268,19 @@ func (p *Plan) shortTasks() (ds Diagnostics) {
 		}
 		x.n++
 		x.seconds += s
+		if p.fastestOnDevice(t) {
+			x.onDevice++
+		}
 	}
 	for _, site := range sortedSites(p.Graph, bySite) {
 		x := bySite[site]
-		if mean := x.seconds / float64(x.n); x.n >= manyTasks && mean < shortTask {
+		short, note := shortTask, "a task costs some tenths of a microsecond besides its kernel, and 1 µs where it waits for others: below 5 µs that counts"
+		if 2*x.onDevice > x.n {
+			short, note = shortOnDevice, "a task on a device costs some microseconds besides its kernel: below 20 µs that counts"
+		}
+		if mean := x.seconds / float64(x.n); x.n >= manyTasks && mean < short {
 			d := p.warning("W1001", site, fmt.Sprintf("%d tasks of about %.2g µs", x.n, 1e6*mean), "the tasks of `%s` are too short", x.name)
-			d.Notes = []string{"a task costs some microseconds besides its kernel: below 20 µs that counts"}
+			d.Notes = []string{note}
 			d.Help = []string{"split the data into fewer parts"}
 			ds = append(ds, d)
 		}

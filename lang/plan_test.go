@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -702,6 +703,41 @@ insert add(RW x @ numa(1))
 			if label != c.label {
 				t.Errorf("%s: %s: %q, want %q", devices, c.figure, label, c.label)
 			}
+		}
+	}
+}
+
+// TestShortTasks: tasks are too short below 5 µs, or 20 µs if they are fastest on a device, as far as a plan knows how long they take.
+func TestShortTasks(t *testing.T) {
+	for _, c := range []struct {
+		flops   float64   // of each of the 100 elements of a task, at 1 a nanosecond
+		seconds []float64 // as measured, of two CPU workers and one of a device
+		want    string    // in the note; "": no warning
+	}{
+		{40, nil, "below 5 µs"}, {60, nil, ""},
+		{40, []float64{6e-6, 6e-6, 7e-6}, ""}, {60, []float64{4e-6, 4e-6, 7e-6}, "below 5 µs"},
+		{60, []float64{1, 1, 7e-6}, "below 20 µs"}, {40, []float64{1, 1, 25e-6}, ""},
+		{40, []float64{-1, -1, 4e-6}, "below 20 µs"},
+	} {
+		p, _, err := planOf(t, fmt.Sprintf("codelet set(x: W vector[f64]) with flops = %.1f * x.n { each i in x { x[i] = 1.0 } }\n"+
+			"register x = vector[f64](6400)\npartition x by blocks(64)\nfor b in 0..64 { insert set(W x[b]) }\n", c.flops))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Graph.Workers = []graph.Worker{{Name: "cpu 0", Kind: "cpu"}, {Name: "cpu 1", Kind: "cpu"}, {Name: "gpu", Kind: "gpu"}}
+		for i := range p.Graph.Tasks {
+			if t := &p.Graph.Tasks[i]; t.Internal == "" && c.seconds != nil {
+				t.Seconds = c.seconds
+			}
+		}
+		var notes []string
+		for _, d := range p.Warnings() {
+			if d.Code == "W1001" {
+				notes = append(notes, d.Notes...)
+			}
+		}
+		if all := strings.Join(notes, "\n"); (all == "") != (c.want == "") || !strings.Contains(all, c.want) {
+			t.Errorf("%v flops, %v s: %q, want %q", c.flops, c.seconds, all, c.want)
 		}
 	}
 }

@@ -363,7 +363,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	shown := a.showProgress(o, rt, watch.stats)
 	inst, err := prog.Run(ctx, rt, opts...)
 	if o.grain != nil { // while there are views, which say how data is split
-		o.advice = o.grain.Advice(grain.Asked{Workers: rt.Workers(), Duration: durationText, Numbers: interp.Computed})
+		o.advice = o.grain.Advice(grain.Asked{Workers: rt.Workers(), Duration: durationText, Numbers: interp.Computed, Device: grain.DevicesOf(rt)})
 		if st, ok := watch.stats(); ok {
 			o.advice = append(o.advice, slowBodies(prog.Uses(), st)...)
 		}

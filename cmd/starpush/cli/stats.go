@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
@@ -214,7 +215,7 @@ func sinceStats(s, base engine.Stats) engine.Stats {
 func shortTasks(s engine.Stats) string {
 	var b strings.Builder
 	for _, c := range s.Codelets {
-		if mean := c.Time / time.Duration(max(c.Tasks, 1)); c.Tasks >= 64 && mean < 20*time.Microsecond {
+		if mean := c.Time / time.Duration(max(c.Tasks, 1)); c.Tasks >= 64 && mean < grain.ShortTask {
 			fmt.Fprintf(&b, "%s: %d tasks of %s each are too short; --profile names the insert and a better filter\n", c.Name, c.Tasks, durationText(mean))
 		}
 	}

@@ -15,11 +15,15 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
+// ShortTask is the length of kernels on a CPU below which the rest of a task counts, as for W1001 of plans.
+const ShortTask = 5 * time.Microsecond
+
 const (
-	shortTask = 20 * time.Microsecond  // below that, what a task costs besides its kernel counts
-	goodTask  = 100 * time.Microsecond // from that on it does not
-	longTask  = time.Millisecond       // there is something to gain by more of them
-	manyTasks = 64                     // of one insert: less is no matter
+	goodTask      = 25 * time.Microsecond // from that on it does not
+	shortOnDevice = 20 * time.Microsecond // these two for inserts with tasks on devices
+	goodOnDevice  = 100 * time.Microsecond
+	longTask      = time.Millisecond // there is something to gain by more of them
+	manyTasks     = 64               // of one insert: less is no matter
 
 	mostPieces = 20 // of advice: those about the inserts whose tasks took most time
 )
@@ -31,6 +35,8 @@ type Asked struct {
 	// Numbers says whether the tasks of an insert are handed numbers that may depend on
 	// the parts, of the Data of its engine.Site.
 	Numbers func(data any) bool
+	// Device says whether a worker belongs to a device; nil: none does.
+	Device func(worker int) bool
 
 	names map[*datamgr.Handle]func(k int) string
 }
@@ -48,6 +54,26 @@ func (a *Asked) name(s *split) string {
 	return "the data"
 }
 
+// onDevice reports whether tasks of an insert ran on a device.
+func (a *Asked) onDevice(s *insert) bool {
+	if a.Device != nil {
+		for w := range s.workers {
+			if a.Device(w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// DevicesOf returns Asked.Device for a runtime.
+func DevicesOf(rt *engine.Runtime) func(worker int) bool {
+	return func(w int) bool {
+		info, err := rt.Worker(w)
+		return err == nil && info.Kind != "cpu"
+	}
+}
+
 // Advice says which inserts make tasks that are too short, or too few for the workers,
 // with the filters that would do better. It is empty when there is nothing to say.
 func (l *Listener) Advice(a Asked) (all []string) {
@@ -59,7 +85,7 @@ func (l *Listener) Advice(a Asked) (all []string) {
 	inserts := make([]*insert, len(sites))
 	for k, site := range sites {
 		s := *l.mu.sites[site]
-		s.ops = slices.Clone(s.ops)
+		s.ops, s.workers = slices.Clone(s.ops), maps.Clone(s.workers)
 		for i := range s.ops {
 			s.ops[i].pieces.of = maps.Clone(s.ops[i].pieces.of)
 		}
@@ -91,15 +117,19 @@ func (l *Listener) Advice(a Asked) (all []string) {
 		}
 		parts, dims := s.parts(f, find)
 		var text, help string
-		short := s.tasks >= manyTasks && mean < shortTask
+		limit, good, cost := ShortTask, goodTask, "a task costs some tenths of a microsecond besides its kernel, and 1 µs where it waits for others"
+		if a.onDevice(s) {
+			limit, good, cost = shortOnDevice, goodOnDevice, "a task on a device costs some microseconds besides its kernel"
+		}
+		short := s.tasks >= manyTasks && mean < limit
 		few := parts > 0 && parts < a.Workers && mean >= longTask && 2*s.total > total
 		switch {
 		case (short || few) && len(texts) == mostPieces:
 			more++
 			continue
 		case short:
-			text = fmt.Sprintf("%d tasks of %s each are too short: a task costs some microseconds besides its kernel", s.tasks, a.Duration(mean))
-			better := int(math.Ceil(float64(parts) * float64(max(mean, 1)) / float64(goodTask)))
+			text = fmt.Sprintf("%d tasks of %s each are too short: %s", s.tasks, a.Duration(mean), cost)
+			better := int(math.Ceil(float64(parts) * float64(max(mean, 1)) / float64(good)))
 			better = min(max(better, min(a.Workers, parts)), parts)
 			help = "let each task do more: one codelet for what several do one after the other, or fewer and larger parts of all data whose sizes must fit"
 			if parts > 1 && better < parts {

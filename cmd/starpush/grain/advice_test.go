@@ -35,6 +35,12 @@ func (c *clock) TaskEvent(e *engine.Event) {
 // run runs a script, and returns what it prints, what is advised and how many tasks it had.
 func run(t *testing.T, script string, each time.Duration, workers int) (printed string, advice []string, tasks int64) {
 	t.Helper()
+	return runOn(t, script, each, workers, nil)
+}
+
+// runOn is run, where workers may pass for devices.
+func runOn(t *testing.T, script string, each time.Duration, workers int, device func(worker int) bool) (printed string, advice []string, tasks int64) {
+	t.Helper()
 	comp := lang.Must(lang.NewCompiler(lang.Config{Modules: stdlib.Modules()}))
 	prog, ds := comp.Compile(context.Background(), "s.spu", []byte(script))
 	if len(ds) > 0 {
@@ -49,7 +55,7 @@ func run(t *testing.T, script string, each time.Duration, workers int) (printed 
 		t.Fatalf("%v\n%s", err, script)
 	}
 	defer inst.Close()
-	advice = c.Advice(grain.Asked{Workers: workers, Duration: time.Duration.String, Numbers: interp.Computed})
+	advice = c.Advice(grain.Asked{Workers: workers, Duration: time.Duration.String, Numbers: interp.Computed, Device: device})
 	return out.String(), advice, inst.Stats().Done
 }
 
@@ -86,7 +92,7 @@ partition v = y by blocks(200)
 insert count(W x)
 for p in a.parts { insert number(W p) }
 for b in 0..a.count { insert mul(R a[b], R x, RW v[b]) }
-print(y)`, 10 * time.Microsecond, 2, "a rows(20), v blocks(20)"},
+print(y)`, 2500 * time.Nanosecond, 2, "a rows(20), v blocks(20)"},
 		{"gemv, by tiles", `
 register A = matrix[f64](64, 32)
 register x = vector[f64](32)
@@ -97,7 +103,7 @@ partition v = y by blocks(32)
 for p in a.parts { insert number(W p) }
 for p in u.parts { insert count(W p) }
 for i, j in grid(v.count, u.count) { insert mul(R a[i, j], R u[j], RW v[i]) }
-print(y)`, 15 * time.Microsecond, 2, "a tiles(16, 8), u blocks(8), v blocks(16)"},
+print(y)`, 3750 * time.Nanosecond, 2, "a tiles(16, 8), u blocks(8), v blocks(16)"},
 		{"gemm", `
 import "std/blas" as blas
 register A, B, C = matrix[f64](24, 24, fill = 0)
@@ -108,7 +114,7 @@ insert number(W A)
 insert number(W B)
 let n = c[0, 0].rows
 for i, j, k in grid(24 // n, 24 // n, 24 // n) { insert blas.gemm(R a[i, k], R b[k, j], RW c[i, j]) }
-print(C)`, 10 * time.Microsecond, 2, "a tiles(3, 3), b tiles(3, 3), c tiles(3, 3)"},
+print(C)`, 2500 * time.Nanosecond, 2, "a tiles(3, 3), b tiles(3, 3), c tiles(3, 3)"},
 		{"a halo beside none", `
 register u = vector[f64](802)
 register y = vector[f64](800)
@@ -116,21 +122,21 @@ partition near = u by blocks(80, halo = 1)
 partition own = y by blocks(80)
 insert count(W u)
 for b in 0..own.count { insert blur(R near[b], W own[b]) }
-print(y)`, 10 * time.Microsecond, 2, "near blocks(8, halo = 1), own blocks(8)"},
+print(y)`, 2500 * time.Nanosecond, 2, "near blocks(8, halo = 1), own blocks(8)"},
 		{"a halo beside what is inside", `
 register u, y = vector[f64](802, fill = 0)
 partition near = u by blocks(80, halo = 1)
 partition own = y by blocks(80, inside = 1)
 insert count(W u)
 for b in 0..own.count { insert blur(R near[b], W own[b]) }
-print(y)`, 10 * time.Microsecond, 2, "near blocks(8, halo = 1), own blocks(8, inside = 1)"},
+print(y)`, 2500 * time.Nanosecond, 2, "near blocks(8, halo = 1), own blocks(8, inside = 1)"},
 		{"one operand, and a sum", `
 register x = vector[f64](700)
 register s = variable[f64](reduce = sum)
 partition v = x by blocks(70)
 for p in v.parts { insert count(W p) }
 for p in v.parts { insert add(R p, REDUX s) }
-print(value(s))`, 10 * time.Microsecond, 2, "v blocks(7)"},
+print(value(s))`, 2500 * time.Nanosecond, 2, "v blocks(7)"},
 		{"too few", `
 register A = matrix[f64](200, 8, list = [float(i % 7) for i in 0..1600])
 register x = vector[f64](8, list = [float(i) for i in 0..8])
@@ -223,7 +229,7 @@ for i, j in grid(7, 10) { insert mul(R a[i, j], R u[j], RW v[i]) }
 print(y)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, advice, _ := run(t, codelets+tt.script, 10*time.Microsecond, 2)
+			_, advice, _ := run(t, codelets+tt.script, 2500*time.Nanosecond, 2)
 			if len(advice) == 0 {
 				t.Error("nothing is said at all")
 			}
@@ -248,17 +254,17 @@ func TestSaid(t *testing.T) {
 register x = vector[f64](128, fill = 1)
 partition v = x by blocks(64)
 for b in 0..v.count { insert scale(RW v[b], float(b)) }
-print(x)`, 10 * time.Microsecond, []string{"s.spu:14  insert scale: 64 tasks of 10µs each are too short: a task costs some microseconds besides its kernel\n" +
-			"  split `v` by `blocks(7)` instead of `blocks(64)`, and let loops run over as many parts: each task would take about 91.428µs\n" +
+print(x)`, 2500 * time.Nanosecond, []string{"s.spu:14  insert scale: 64 tasks of 2.5µs each are too short: a task costs some tenths of a microsecond besides its kernel, and 1 µs where it waits for others\n" +
+			"  split `v` by `blocks(7)` instead of `blocks(64)`, and let loops run over as many parts: each task would take about 22.857µs\n" +
 			"  numbers that `scale` is given besides must go along where they depend on the parts"}},
 		{"two inserts, the same data", `
 register x = vector[f64](128, fill = 1)
 partition v = x by blocks(64)
 for p in v.parts { insert scale(RW p, 2.0) }
 for p in v.parts { insert scale(RW p, 2.0) }
-print(x)`, 10 * time.Microsecond, []string{"s.spu:14  insert scale: 64 tasks of 10µs each are too short: a task costs some microseconds besides its kernel\n" +
-			"  split `v` by `blocks(7)` instead of `blocks(64)`, and let loops run over as many parts: each task would take about 91.428µs",
-			"s.spu:15  insert scale: 64 tasks of 10µs each are too short: a task costs some microseconds besides its kernel\n" +
+print(x)`, 2500 * time.Nanosecond, []string{"s.spu:14  insert scale: 64 tasks of 2.5µs each are too short: a task costs some tenths of a microsecond besides its kernel, and 1 µs where it waits for others\n" +
+			"  split `v` by `blocks(7)` instead of `blocks(64)`, and let loops run over as many parts: each task would take about 22.857µs",
+			"s.spu:15  insert scale: 64 tasks of 2.5µs each are too short: a task costs some tenths of a microsecond besides its kernel, and 1 µs where it waits for others\n" +
 				"  its data goes together with that of s.spu:14"}},
 		{"one piece", "register x = vector[f64](128, fill = 1)\ninsert scale(RW x, 2.0)\nprint(x)", time.Second,
 			[]string{"s.spu:12  insert scale: 1 task is too few for 2 workers: 1 task at a time, of 1s each\n" +
@@ -272,6 +278,24 @@ print(x)`, 10 * time.Microsecond, []string{"s.spu:14  insert scale: 64 tasks of 
 				t.Errorf("%s\nwant %s", strings.Join(advice, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestShortOn: tasks are too short below 5 µs on a CPU, and below 20 µs on a device.
+func TestShortOn(t *testing.T) {
+	const script = codelets + "register x = vector[f64](128, fill = 1)\npartition v = x by blocks(64)\nfor p in v.parts { insert scale(RW p, 2.0) }\nprint(x)"
+	for _, c := range []struct {
+		each   time.Duration
+		device bool
+		want   string // that is said; "": nothing
+	}{
+		{4 * time.Microsecond, false, "tenths of a microsecond"}, {6 * time.Microsecond, false, ""},
+		{6 * time.Microsecond, true, "a task on a device costs some microseconds"}, {25 * time.Microsecond, true, ""},
+	} {
+		_, advice, _ := runOn(t, script, c.each, 2, func(int) bool { return c.device })
+		if all := strings.Join(advice, "\n"); (all == "") != (c.want == "") || !strings.Contains(all, c.want) {
+			t.Errorf("%v, on a device %v: %q, want %q", c.each, c.device, all, c.want)
+		}
 	}
 }
 

@@ -79,6 +79,8 @@ type insert struct {
 	tasks   int
 	total   time.Duration // in kernels
 	ops     []operand
+	workers map[int]bool // that ran them
+	last    int          // one of these
 }
 
 // operand is what one operand of an insert was in its tasks.
@@ -117,7 +119,7 @@ func (l *Listener) TaskEvent(e *engine.Event) {
 	default:
 		delete(l.mu.tasks, e.ID)
 		if e.Kind == engine.TaskDone && !t.started.IsZero() {
-			l.sumLocked(t, e.Time.Sub(t.started))
+			l.sumLocked(t, e.Worker, e.Time.Sub(t.started))
 		}
 	}
 }
@@ -140,12 +142,15 @@ func (l *Listener) submittedLocked(e *engine.Event) {
 	}
 }
 
-// sumLocked adds a task that is done.
-func (l *Listener) sumLocked(t *task, took time.Duration) {
+// sumLocked adds a task that a worker has run.
+func (l *Listener) sumLocked(t *task, worker int, took time.Duration) {
 	s := l.mu.sites[t.site]
 	if s == nil {
-		s = &insert{codelet: t.codelet, ops: make([]operand, len(t.ops))}
+		s = &insert{codelet: t.codelet, ops: make([]operand, len(t.ops)), workers: map[int]bool{}, last: -1}
 		l.mu.sites[t.site] = s
+	}
+	if worker != s.last {
+		s.workers[worker], s.last = true, worker
 	}
 	s.tasks++
 	s.total += took

@@ -343,7 +343,7 @@ func (s *Shell) explain(ctx context.Context, args string) {
 func (s *Shell) granularity() {
 	var text string
 	if s.Grain != nil {
-		for _, a := range s.Grain.Advice(grain.Asked{Workers: s.Runtime.Workers(), Duration: duration, Numbers: interp.Computed}) {
+		for _, a := range s.Grain.Advice(grain.Asked{Workers: s.Runtime.Workers(), Duration: duration, Numbers: interp.Computed, Device: grain.DevicesOf(s.Runtime)}) {
 			text += a + "\n"
 		}
 	}
