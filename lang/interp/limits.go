@@ -30,10 +30,12 @@ type Limits struct {
 	Weight      int           // share of the workers' time beside other runs on the runtime; none
 }
 
+// MaxCallDepth is the most that Limits.CallDepth allows: each call takes Go stack, up to some 50 kB with deep expressions.
+const MaxCallDepth = 10_000
+
 // Defaults of Limits.
 const (
 	defaultCallDepth   = 256
-	maxCallDepth       = 10_000 // each call takes Go stack: up to some 50 kB with deep expressions
 	defaultInFlight    = 65536
 	leastInFlight      = 1024
 	defaultScriptBytes = 1 << 30
@@ -177,8 +179,11 @@ func (e *LimitError) Diagnostic() *diag.Diagnostic {
 		flag = "--timeout DURATION"
 	}
 	help := fmt.Sprintf("`%s` allows more, in Go `Limits.%s`", flag, field)
-	if e.Total {
+	switch {
+	case e.Total:
 		help = fmt.Sprintf("`Totals.%s` allows more", field)
+	case e.Kind == "depth" && e.Limit >= MaxCallDepth:
+		help = "this is the most that a run may have; use a loop, with a list of the work that is left"
 	}
 	return &diag.Diagnostic{Code: "R0111", Severity: diag.Error, Message: e.text(), Span: e.Span, Help: []string{help}, Cause: e}
 }

@@ -202,7 +202,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	}
 	m.digits = max(0, cfg.Digits)
 	m.limits = cfg.Limits.Tighten(Limits{}) // fills in the defaults
-	m.limits.CallDepth = min(m.limits.CallDepth, maxCallDepth)
+	m.limits.CallDepth = min(m.limits.CallDepth, MaxCallDepth)
 	m.recount()
 	for _, f := range cfg.Late {
 		m.late[f.Name] = f

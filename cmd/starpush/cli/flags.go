@@ -19,6 +19,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/interp"
 )
 
 // Values of flags that have a range, and what is said of values that are none.
@@ -276,6 +277,9 @@ func parseLimits(l *lang.Limits, text string) error {
 		}
 		if n < 1 {
 			return usagef("--limits: %s must be 1 or more, not %s", name, value)
+		}
+		if field == &depth && n > interp.MaxCallDepth {
+			return usagef("--limits: depth must be a number from 1 to %d, not %s; use a loop where calls nest deeper", interp.MaxCallDepth, value)
 		}
 		*field = n
 	}
