@@ -136,8 +136,13 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err := warnings.Err(); err != nil { // with --deny
 		return status(codeOf(ctx, err, false))
 	}
-	if !run || !yes && !a.ask(ctx, "run it?") {
+	if !run {
 		return nil
+	}
+	if !yes {
+		if agreed, err := a.ask(ctx, "run it?"); !agreed || err != nil {
+			return err
+		}
 	}
 	r := runFlags{params: o.params, data: o.data, cpus: o.cpus, perfDir: o.perfDir, deviceFlags: o.deviceFlags, timeout: o.timeout, progress: "auto"}
 	rt, err := a.runtime(&r)
@@ -184,20 +189,19 @@ func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error
 	return m, set, nil
 }
 
-// ask asks on the terminal; anything but y means no, and so does a standard input
-// that is no terminal.
-func (a *app) ask(ctx context.Context, question string) bool {
+// ask asks on the terminal; anything but y means no. A standard input that is no terminal
+// is wrong usage.
+func (a *app) ask(ctx context.Context, question string) (agreed bool, err error) {
 	if !isTerminal(a.in) {
-		fmt.Fprintln(a.con.err, "starpush: standard input is no terminal to ask on; --yes runs without asking")
-		return false
+		return false, usagef("standard input is no terminal to ask on; --yes runs without asking")
 	}
 	fmt.Fprintf(a.con.err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) || ctx.Err() != nil {
-		return false
+		return false, nil
 	}
 	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	return answer == "y" || answer == "yes", nil
 }
 
 // jsonPlan is the plan line.
