@@ -53,7 +53,10 @@ func (a *app) main(args []string, stdout, stderr io.Writer) int {
 		if err := a.open(stdout, stderr); err != nil {
 			return err
 		}
-		return noEmptyFlags(cmd)
+		if err := noEmptyFlags(cmd); err != nil {
+			return err
+		}
+		return noFlagFiles(cmd)
 	}
 	cmd, err := root.ExecuteContextC(context.Background())
 	if a.con == nil { // the command line was wrong before anything started

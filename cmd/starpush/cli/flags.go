@@ -194,6 +194,24 @@ func noEmptyFlags(cmd *cobra.Command) error {
 	return usagef("%s have empty values: give them some, or leave them out", strings.Join(empty, " and "))
 }
 
+// fileFlags are the words for values of flags that are names of files.
+var fileFlags = []string{"FILE", "FOLDER", "DIR"}
+
+// noFlagFiles refuses a flag as the name of a file: as a rule, the name was forgotten
+// before the next flag.
+func noFlagFiles(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value, dashed := strings.CutPrefix(f.Value.String(), "--")
+		word, _ := pflag.UnquoteUsage(f)
+		name, _, _ := strings.Cut(value, "=")
+		if err == nil && dashed && slices.Contains(fileFlags, word) && (cmd.Flags().Lookup(name) != nil || name == "help") {
+			err = usagef("--%s needs the name of a %s, and --%s is a flag; write --%[1]s=./--%[4]s if a %[2]s of that name is meant",
+				f.Name, map[bool]string{true: "file", false: "folder"}[word == "FILE"], name, value)
+		}
+	})
+	return err
+}
+
 // Values of flags: sizes such as 4Gi, limits such as steps=1Mi,tasks=100.
 
 // parseCount reads an integer as the language writes it (42, 1_000, 0xff, 16Ki)

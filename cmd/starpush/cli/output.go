@@ -498,7 +498,13 @@ func checkOutputs(script string, outputs ...output) error {
 		if o.path == "" {
 			continue
 		}
-		if script != "" && script != "-" && same(script, o.path) {
+		switch {
+		case o.path == "-" && o.flag == "-o":
+			return usagef("-o - would write a file called `-`; leave -o out to write to standard output, or write -o ./- if the file is meant")
+		case o.path == "-":
+			return usagef("%s would write a file called `-`, as standard output has what the script prints; name a file, such as run%s, or write %s=./- if `-` is meant",
+				o, map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], o.flag)
+		case script != "" && script != "-" && same(script, o.path):
 			return usagef("%s would overwrite the script", o)
 		}
 		path, part := o.file()

@@ -248,6 +248,9 @@ func (a *app) perfPlot(o *perfFlags, codelet, out string) error {
 	if a.json != nil && out == "" {
 		return usagef("--json keeps standard output for itself: name a file for the plot with -o")
 	}
+	if out == "-" {
+		return checkOutputs("", output{"-o", out})
+	}
 	_, files, err := a.perfFiles(o, codelet)
 	if err != nil {
 		return err
