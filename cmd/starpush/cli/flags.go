@@ -267,8 +267,17 @@ func notCount(s string) error {
 	return fmt.Errorf("`%s` is not an integer", s)
 }
 
-// parseLimits reads "steps=1Mi,tasks=100" into l.
-func parseLimits(l *lang.Limits, text string) error {
+// withUnits adds the units of sizes to an error of parseCount that says nothing of them.
+func withUnits(err error) error {
+	if strings.Contains(err.Error(), ";") {
+		return err
+	}
+	return fmt.Errorf("%w; write a number such as 1_000_000, or with a unit, Ki, Mi, Gi or Ti, such as 4Gi", err)
+}
+
+// parseLimits reads lists such as "steps=1Mi,tasks=100" into l; a limit that two of them
+// name is wrong.
+func parseLimits(l *lang.Limits, lists ...string) error {
 	var depth, inflight, workers int64
 	fields := map[string]*int64{
 		"steps": &l.Steps, "depth": &depth, "tasks": &l.Tasks, "inflight": &inflight,
@@ -280,7 +289,8 @@ func parseLimits(l *lang.Limits, text string) error {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	for item := range strings.SplitSeq(text, ",") {
+	given := map[string]bool{}
+	for item := range strings.SplitSeq(strings.Join(lists, ","), ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
 		field := fields[name]
 		if field != nil && (!ok || value == "") {
@@ -291,8 +301,12 @@ func parseLimits(l *lang.Limits, text string) error {
 		}
 		n, err := parseCount(value)
 		if err != nil {
-			return usagef("--limits: %s: %v", name, err)
+			return usagef("--limits: %s: %v", name, withUnits(err))
 		}
+		if given[name] {
+			return usagef("--limits: `%s` is given twice; leave one of them out", name)
+		}
+		given[name] = true
 		if n < 1 {
 			return usagef("--limits: %s must be 1 or more, not %s", name, value)
 		}

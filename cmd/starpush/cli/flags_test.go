@@ -88,7 +88,7 @@ func TestParseLimits(t *testing.T) {
 	if l != want {
 		t.Errorf("got %+v, want %+v", l, want)
 	}
-	for _, bad := range []string{"", "steps", "steps=", "steps=-1", "time=3", "depth=4Gi", "steps=1,,tasks=2"} {
+	for _, bad := range []string{"", "steps", "steps=", "steps=-1", "time=3", "depth=4Gi", "steps=1,,tasks=2", "steps=1,steps=2"} {
 		if err := parseLimits(&l, bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}

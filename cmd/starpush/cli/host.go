@@ -74,8 +74,8 @@ func (a *app) withExterns(ctx context.Context, prog *lang.Program, name string, 
 // limits reads --limits.
 func (a *app) limits() (lang.Limits, error) {
 	var l lang.Limits
-	for _, text := range a.flags.limits {
-		if err := parseLimits(&l, text); err != nil {
+	if len(a.flags.limits) > 0 {
+		if err := parseLimits(&l, a.flags.limits...); err != nil {
 			return l, err
 		}
 	}
@@ -571,10 +571,10 @@ func (o *memoryFlags) register(c *cobra.Command) {
 func (o *memoryFlags) check(sequential bool) (bytes int64, err error) {
 	if o.ram != "" {
 		if bytes, err = parseCount(o.ram); err != nil {
-			return 0, usagef("--ram: %v", err)
+			return 0, usagef("--ram: %v", withUnits(err))
 		}
 		if bytes <= 0 {
-			return 0, usagef("--ram must be positive, and `%s` is not", o.ram)
+			return 0, usagef("--ram must be positive, and `%s` is not; write a size such as 4Gi", o.ram)
 		}
 	}
 	switch {
