@@ -481,18 +481,34 @@ func (o output) file() (path, part string) {
 	return o.path, ""
 }
 
+// sameFile reports whether two names are of one file, which need not exist.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil && errY == nil {
+		return os.SameFile(x, y) && x.Mode().IsRegular()
+	}
+	return errX != nil && errY != nil && filepath.Clean(a) == filepath.Clean(b)
+}
+
+// checkInputs refuses outputs that would overwrite a file of --data.
+func checkInputs(data []string, outputs ...output) error {
+	for _, item := range data {
+		_, from, _ := strings.Cut(item, "=")
+		from, _ = format.Split(from)
+		for _, o := range outputs {
+			if path, _ := o.file(); from != "" && path != "" && sameFile(from, path) {
+				return usagef("%s would overwrite the file of --data %s; write to another file", o, item)
+			}
+		}
+	}
+	return nil
+}
+
 // checkOutputs looks, before anything runs, whether the outputs can be written where
 // they are wanted: two in one file would leave the last, and one over the script
 // would lose it. script is "" or "-" where there is no file.
 func checkOutputs(script string, outputs ...output) error {
-	same := func(a, b string) bool {
-		x, errX := os.Stat(a)
-		y, errY := os.Stat(b)
-		if errX == nil && errY == nil {
-			return os.SameFile(x, y) && x.Mode().IsRegular()
-		}
-		return errX != nil && errY != nil && filepath.Clean(a) == filepath.Clean(b)
-	}
 	var before []output
 	for _, o := range outputs {
 		if o.path == "" {
@@ -504,14 +520,14 @@ func checkOutputs(script string, outputs ...output) error {
 		case o.path == "-":
 			return usagef("%s would write a file called `-`, as standard output has what the script prints; name a file, such as run%s, or write %s=./- if `-` is meant",
 				o, map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], o.flag)
-		case script != "" && script != "-" && same(script, o.path):
+		case script != "" && script != "-" && sameFile(script, o.path):
 			return usagef("%s would overwrite the script", o)
 		}
 		path, part := o.file()
 		for _, b := range before {
 			other, otherPart := b.file()
 			arrays := format.Suffix(b.path) == ".npz" && format.Suffix(o.path) == ".npz" && part != otherPart
-			if same(other, path) && !arrays {
+			if sameFile(other, path) && !arrays {
 				return usagef("%s and %s would both write %s", b.flag, o.flag, o.path)
 			}
 		}

@@ -90,9 +90,29 @@ that a run may print otherwise, or not at all, begins with "?".`,
 	return c
 }
 
+// checkRanks refuses what a plan for several ranks does not look at: it has no times and
+// copies, which depend on devices and memories.
+func (o *planFlags) checkRanks() error {
+	if o.ranks <= 1 {
+		return nil
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--gpus", o.gpus != "none"}, {"--machine", o.machine != ""}, {"--numa", o.numa}, {"--bind", o.bind != ""}} {
+		if f.given {
+			return usagef("--ranks %d plans tasks and messages, which do not depend on devices and memories: leave out %s, or leave out --ranks for the times and copies of one rank", o.ranks, f.name)
+		}
+	}
+	return nil
+}
+
 // planFile plans a script, has the plan shown, and runs it if that is wanted.
 func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func(context.Context, *lang.Plan) error, run, yes bool) error {
 	if err := o.deviceFlags.check(false); err != nil {
+		return err
+	}
+	if err := o.checkRanks(); err != nil {
 		return err
 	}
 	if err := a.checkPerfDir(o.perfDir, 0); err != nil {

@@ -208,6 +208,9 @@ func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name strin
 	if err := checkOutputs(script, o.outputs(saves)...); err != nil {
 		return err
 	}
+	if err := checkInputs(o.data, o.outputs(saves)...); err != nil {
+		return err
+	}
 	o.warningFlags.used = nil
 	for _, s := range saves {
 		o.warningFlags.used = append(o.warningFlags.used, s.name)
