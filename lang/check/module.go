@@ -131,13 +131,18 @@ func (c *checker) importStmt(s *syntax.Import) {
 	}
 	p := s.Path.Value
 	s.Path.SetType(types.TString)
+	if p == "" {
+		d := c.err("E0902", s.Path, "the name of the module is empty")
+		d.Help = append(d.Help, "name a file, as in `import \"lib.spu\"`, or a module of the host, as in `import \"std/blas\"`")
+		return
+	}
 	id := s.As
 	if id == nil {
 		name := strings.TrimSuffix(path.Base(p), ".spu")
 		id = &syntax.Ident{Name: name}
 		id.Span = s.Path.Span
 		if !IsName(name) {
-			d := c.err("E0902", s.Path, fmt.Sprintf("`%s` cannot be used as a name", name))
+			d := c.err("E0902", s.Path, fmt.Sprintf("`%s` cannot be used as a name", diag.OneLine(name)))
 			d.Help = append(d.Help, fmt.Sprintf("write `import %q as name`", p))
 			return
 		}
@@ -177,7 +182,7 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 			names = append(names, n)
 		}
 		sort.Strings(names)
-		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", p))
+		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", diag.OneLine(p)))
 		if best, ok := near(p, names); ok {
 			d.Meant(p, best, "")
 		} else if slices.Contains(names, "std/"+p) {
@@ -193,7 +198,7 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 			d.Help = append(d.Help, "this host gives scripts no modules; in Go those of package stdlib are handed over in `lang.Config.Modules`")
 			return nil
 		}
-		d.Help = append(d.Help, fmt.Sprintf("for a file write its whole name: `import \"%s.spu\"`", p))
+		d.Help = append(d.Help, fmt.Sprintf("for a file write its whole name: `import \"%s.spu\"`", diag.OneLine(p)))
 		return nil
 	}
 	if l.env.Load == nil {
@@ -203,17 +208,12 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 	}
 	src, err := l.env.Load(p, c.f.Source)
 	if err != nil || src == nil {
-		d := c.err("E0902", s.Path, fmt.Sprintf("cannot import `%s`", p))
+		d := c.err("E0902", s.Path, fmt.Sprintf("cannot import `%s`", diag.OneLine(p)))
 		if err != nil {
-			d.Label = err.Error()
+			d.Label = diag.OneLine(err.Error())
 			d.Cause = err
 			if n, ok := err.(interface{ Near() []string }); ok {
-				if names := n.Near(); len(names) > 0 {
-					d.Meant(p, strings.Join(names, "`, `"), "")
-					if len(names) > 1 { // which one?
-						d.Fixes = nil
-					}
-				}
+				meantFile(d, p, n.Near())
 			}
 		}
 		return nil
@@ -245,6 +245,36 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 		c.unit.Imports = append(c.unit.Imports, u)
 	}
 	return u.Module
+}
+
+// mostMeant is how many files a message about an import names.
+const mostMeant = 3
+
+// meantFile adds the files that are near the name p of an import to d, or else those that
+// there are, if they are few.
+func meantFile(d *diag.Diagnostic, p string, files []string) {
+	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" || diag.OneLine(f) != f })
+	var meant []string
+	for rest := files; len(meant) < mostMeant; {
+		best, ok := near(p, rest)
+		if !ok {
+			break
+		}
+		meant = append(meant, best)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(f string) bool { return f == best })
+	}
+	switch {
+	case len(meant) == 0 && len(files) <= mostMeant:
+		meant = files
+	case len(meant) == 0:
+		d.Help = append(d.Help, fmt.Sprintf("there are %d scripts in that folder, and none has a similar name", len(files)))
+	}
+	if len(meant) > 0 {
+		d.Meant(p, strings.Join(meant, "`, `"), "")
+	}
+	if len(meant) > 1 { // which one?
+		d.Fixes = nil
+	}
 }
 
 // Modules: what a module may contain, and what others see of it.

@@ -154,3 +154,11 @@ func TestColumnsOfLongLines(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	for name, want := range map[string]string{"": "", "größe 1.spu": "größe 1.spu", `a\b.spu`: `a\b.spu`, "a\nb.spu": `a\nb.spu`, "\x1b[1m": `\x1b[1m`} {
+		if got := diag.OneLine(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (m *Machine) canSave(name string, kind iface.Kind, elem iface.Elem, at posi
 	fsys, ok := m.cfg.Files.(folders)
 	file, _ := format.Split(name)
 	if dir := path.Dir(file); ok && dir != "." && !fsys.HasFolder(dir) {
-		d := m.diagnostic("E0902", at, fmt.Sprintf("cannot save `%s`: there is no folder `%s`", name, dir))
+		d := m.diagnostic("E0902", at, fmt.Sprintf("cannot save `%s`: there is no folder `%s`", diag.OneLine(name), diag.OneLine(dir)))
 		d.Help = []string{fmt.Sprintf("make it first, as by `mkdir -p %s`, or save elsewhere", dir)}
 		d.Cause = &fs.PathError{Op: "save", Path: name, Err: fs.ErrNotExist}
 		m.raise(d)
@@ -94,13 +94,13 @@ func (m *Machine) badFile(err error, at position, what, name string) {
 	code, text := "R0107", ": "+firstLine(err.Error())
 	var pe *fs.PathError
 	if errors.As(err, &pe) { // the name as the script gives it, and the reason
-		text = fmt.Sprintf(" `%s`: %v", name, pe.Err)
+		text = fmt.Sprintf(" `%s`: %v", diag.OneLine(name), pe.Err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		code = "E0902"
 	}
 	d := m.diagnostic(code, at, what+text)
-	if near, ok := m.nearFile(name); ok && code == "E0902" {
+	if near, ok := m.nearFile(name); ok && code == "E0902" && diag.OneLine(near) == near {
 		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
 	}
 	d.Cause = err

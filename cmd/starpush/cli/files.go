@@ -188,12 +188,14 @@ func (l osLoader) Load(ctx context.Context, path, from string) (string, []byte, 
 	return name, src, err
 }
 
-// Near lists the scripts in the folder where path was looked for.
+// Near lists the scripts in the folder where path was looked for, without the one that
+// imports it.
 func (osLoader) Near(path, from string) []string {
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(importPath(path, from)), "*.spu"))
 	if err != nil {
 		return nil
 	}
+	found = slices.DeleteFunc(found, func(f string) bool { return f == filepath.Clean(from) })
 	for i, f := range found {
 		found[i] = filepath.ToSlash(filepath.Join(filepath.Dir(filepath.FromSlash(path)), filepath.Base(f)))
 	}
@@ -337,12 +339,13 @@ func readError(name string, err error) string {
 	if name == "" {
 		return "the name of the script is empty"
 	}
-	text := fmt.Sprintf("%s: %v", name, cause(err))
+	shown := diag.OneLine(name)
+	text := fmt.Sprintf("%s: %v", shown, cause(err))
 	if fi, statErr := os.Stat(name); statErr == nil && fi.IsDir() {
-		return name + " is a folder" + scriptsIn(name)
+		return shown + " is a folder" + scriptsIn(name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		text = name + ": no such file"
+		text = shown + ": no such file"
 		if near, ok := nearScript(name); ok {
 			text += "; did you mean `" + near + "`?"
 		}
@@ -571,10 +574,10 @@ func parseSizes(text string) (dims []int, ok bool) {
 // dataError says why a data file could not be read, with a name that is near.
 func dataError(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("%s: %v", path, cause(err))
+		return fmt.Sprintf("%s: %v", diag.OneLine(path), cause(err))
 	}
 	path, _ = format.Split(path)
-	text := path + ": no such file"
+	text := diag.OneLine(path) + ": no such file"
 	folder, _ := filepath.Split(path)
 	if near, ok := diag.Nearest(path, filesFrom(folder, format.Suffixes...)); ok {
 		text += "; did you mean `" + near + "`?"
