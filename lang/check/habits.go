@@ -39,6 +39,10 @@ func nameHabit(d *diag.Diagnostic, name string) bool {
 		}
 		return true
 	}
+	if help, ok := vocab.ForeignValues[name]; ok {
+		d.Help = append(d.Help, help)
+		return true
+	}
 	if m, ok := iface.ModeByName(name); ok {
 		d.Help = append(d.Help, fmt.Sprintf("put the access mode before the data, with a space between: `%v x`", m))
 		return true

@@ -55,6 +55,23 @@ var ForeignNames = map[string]ForeignName{
 	"self": {Help: "there are no objects: a `func` takes what it works on as a parameter"}, "this": {Help: "there are no objects: a `func` takes what it works on as a parameter"},
 }
 
+// ForeignValues are the numbers and conversions of other languages that have no name of
+// their own here, in scripts and in bodies of codelets.
+var ForeignValues = map[string]string{
+	"nan": noNumber, "NaN": noNumber, "NAN": noNumber, "Nan": noNumber,
+	"u8": stored("int", "u8"), "u16": stored("int", "u16"), "u32": stored("int", "u32"), "u64": stored("int", "u64"), "i8": stored("int", "i8"), "i16": stored("int", "i16"),
+	"uint8": stored("int", "u8"), "uint16": stored("int", "u16"), "uint32": stored("int", "u32"), "uint64": stored("int", "u64"), "int8": stored("int", "i8"), "int16": stored("int", "i16"),
+	"f16": stored("float", "f16"), "bf16": stored("float", "bf16"), "float16": stored("float", "f16"), "bfloat16": stored("float", "bf16"),
+	"c64": stored("complex", "c64"), "c128": stored("complex", "c128"), "complex64": stored("complex", "c64"), "complex128": stored("complex", "c128"),
+}
+
+const noNumber = "write `inf - inf`, which is nan"
+
+// stored is the help for a conversion to an element type that has no function here.
+func stored(convert, elem string) string {
+	return "write `" + convert + "(…)`; data with elements of type " + elem + " makes one of the value that is stored"
+}
+
 // ForeignModules are the modules from which programs in other languages take functions.
 var ForeignModules = map[string]bool{
 	"math": true, "Math": true, "np": true, "numpy": true, "cmath": true, "fmt": true, "console": true, "os": true, "sys": true, "time": true,

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 type entryKind uint8
@@ -145,6 +146,14 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 	if l.assignTarget == id {
 		d.Help = append(d.Help, fmt.Sprintf("declare a new name with `let %s = …`", id.Name))
 		d.Edit(l.f.At(id).Before(), "let ")
+		return
+	}
+	if help, ok := vocab.ForeignValues[id.Name]; ok {
+		d.Help = append(d.Help, help)
+		return
+	}
+	if word := vocab.ForeignNames[id.Name].Word; functions[word].ok() || word == "pi" || word == "inf" {
+		d.Meant(id.Name, word, "builtin")
 		return
 	}
 	if best, ok := diag.Nearest(id.Name, names); ok {
