@@ -214,6 +214,9 @@ func (c *checker) numbers(e *syntax.Call, name string, lo, hi int) bool {
 				d.Message = fmt.Sprintf("`%s` takes real numbers, and this is a complex one", name)
 				d.Help = append(d.Help, fmt.Sprintf("its parts are `re(%[1]s)` and `im(%[1]s)`, its absolute value is `abs(%[1]s)`", c.text(a.Value)))
 			}
+			if t.Kind == types.String {
+				d.Help = append(d.Help, "no function makes a number of a text: values from outside are params, as in `param n: int = 10`, and data comes from files")
+			}
 			c.handleHint(d, a.Value)
 			ok = false
 		}

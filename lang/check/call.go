@@ -53,6 +53,10 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 		c.undefined(fn, func(o *types.Object) bool {
 			return o.Kind == types.FuncObject || o.Kind == types.BuiltinFunc || o.Kind == types.ModuleObject
 		})
+		if len(c.diags) == known+1 && c.diags[known].Code == "E0201" && len(c.diags[known].Help) == 0 {
+			d := &c.diags[known]
+			d.Help = append(d.Help, fmt.Sprintf("declare it, as in `func %s(x: float) -> float { return 2.0 * x }`; `starpush doc` lists the builtin functions", fn.Name))
+		}
 		if len(c.diags) == known+1 && len(e.Args) > 1 {
 			switch fn.Name {
 			case "printf", "println", "sprintf", "format", "Printf", "Sprintf":

@@ -690,6 +690,13 @@ func (c *checker) nameless(a *syntax.Arg, kind string, t *types.Type, i int) boo
 	}
 	t = c.expr(a.Value)
 	c.wrongArg(a)
+	if len(sizes) == iface.MaxRank && !size && t.Kind == types.Int {
+		if i == len(sizes) { // the others behind it are not reported
+			d := c.err("E0705", a, fmt.Sprintf("a tensor has at most %d sizes, one for each index", iface.MaxRank))
+			d.Help = append(d.Help, "leave sizes out; an initial value is written `fill = "+c.text(a)+"`")
+		}
+		return true
+	}
 	name, what := "", ""
 	switch {
 	case t.Kind == types.String && kind != "variable":

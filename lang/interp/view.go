@@ -714,6 +714,9 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, box slicePlace, fs [
 		if fe.Kind == filter.TooManyParts && fe.Arg != "sizes" && fe.Arg != "range" && fe.Want > 0 {
 			d.Help = []string{fmt.Sprintf("%d at most: write `%d` for `%s`", fe.Want, fe.Want, where.source())}
 		}
+		if fe.Kind == filter.TooManyParts && fe.Want == 0 {
+			d.Help = []string{"data without elements has no parts; register it with sizes above 0, or leave the `partition` out with `if`"}
+		}
 		if _, ok := bad.args["inside"]; ok && fe.Kind == filter.BadHalo && fe.Arg == "halo" && fe.Got > 0 {
 			d.Help = []string{fmt.Sprintf("the border needs room for the halo: write `inside = %d` or more, or leave it out", fe.Got)}
 		}

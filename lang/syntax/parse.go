@@ -277,7 +277,12 @@ func (p *parser) misplaced(word string, w where) Stmt {
 	case word == "return":
 		p.mistakeAt(at, "E0105", "`return` is only allowed in a `func`").Hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
 	default:
-		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed in a loop")
+		m := p.mistakeAt(at, "E0105", "`"+word+"` is only allowed in a loop")
+		if w.fn {
+			m.Hint("to leave the function write `return`, to leave a part out `if`")
+		} else {
+			m.Hint("to leave a part of the script out write `if`, to stop in an error `assert`")
+		}
 	}
 	inside := w.lenient()
 	switch word {

@@ -1,8 +1,11 @@
 package syntax
 
 import (
+	"strings"
+
 	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // Recovery from a mistake: where the next statement begins, and which reports would
@@ -73,12 +76,30 @@ func (p *parser) fail(f advice.Failure) {
 	p.pos, _ = p.HeadEnd(p.pos)
 }
 
+// example adds to the mistake of a statement that ends behind its first word how one is
+// written.
+func (p *parser) example(f advice.Failure) {
+	if f.At != f.From+1 || p.Tokens[f.From].Kind != token.Keyword || len(f.Mistake.Help) > 0 {
+		return
+	}
+	if k := p.Tokens[f.At].Kind; k != token.NL && k != token.EOF {
+		return
+	}
+	if word := vocab.EntryNamed(vocab.Words, p.TokenAt(f.From).Value); word != nil {
+		form, _, _ := strings.Cut(word.Syntax, "   ·   ")
+		f.Mistake.Hint("write it as in `%s`", form)
+	}
+}
+
 // explained reports what advice says of f, and goes on behind it; false: nothing.
 func (p *parser) explained(f advice.Failure) bool {
 	f.Reported, f.Signature, f.Prompt, f.Loose = p.mistakes, p.signs, p.entry, f.From < p.loose
 	m, ok := p.advise(&p.List, f)
 	if !ok {
 		return false
+	}
+	if m == f.Mistake {
+		p.example(f)
 	}
 	if m.Code != "" {
 		p.report(m)
