@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/all"
+	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/accel/numa"
 	"github.com/starpush/starpush/accel/sim"
@@ -351,6 +352,15 @@ func (o *deviceFlags) processors() ([]int, error) {
 	all, err := numa.ParseList(o.bind)
 	if err != nil {
 		return nil, usagef("--bind: %v", err)
+	}
+	may, err := cpu.Processors()
+	if err != nil {
+		return nil, missing("--bind %s: %v; leave it out", o.bind, err)
+	}
+	for _, p := range all {
+		if !slices.Contains(may, p) {
+			return nil, usagef("--bind %s: this program may not use processor %d; it may use %s", o.bind, p, numa.ListText(may))
+		}
 	}
 	return all, nil
 }
