@@ -314,7 +314,9 @@ var helpTopics = []struct{ name, short, long string }{
 	{"stats", "Meaning of the tables of --stats and --profile", `--stats counts the tasks of a run and, on machines with more than one memory, copies:
 
   at most           the peak of main memory, which is "ram" in the table of memories
-  codelet, worker   tasks whose kernel ended, seconds in kernels of all workers
+  inserted tasks    those of the script. The engine adds others, such as (reduce) for
+                    REDUX: they are in plans, --profile and --report only
+  codelet, worker   tasks whose kernel ended, the time in kernels of all workers
                     together, and the mean; "all cpu" adds up the workers of a kind.
                     Below a microsecond a task times are estimated
   GFLOP/s, GB/s     of one worker, while it runs kernels of the codelet: operations as

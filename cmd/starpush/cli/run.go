@@ -66,7 +66,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
 	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
 	f.BoolVar(&o.advise, "advise", false, "say at the end which inserts make tasks that are too short, or too few, and how to split the data better")
-	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
+	f.BoolVar(&o.stats, "stats", false, "show tasks and times per codelet and worker, and copies between memories, at the end")
 	registerTimeout(f, &o.timeout, "stop after this wall `TIME`, such as 90s or 10m")
 	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")

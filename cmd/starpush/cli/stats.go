@@ -264,7 +264,7 @@ func bytesText(n int64) string {
 // any width).
 func statsText(s engine.Stats, width int) string {
 	var b strings.Builder
-	head := fmt.Sprintf("%s: %d done", counted(s.Submitted, "task"), s.Done)
+	head := fmt.Sprintf("%s: %d done", counted(s.Submitted, "inserted task"), s.Done) // without those that the engine adds, such as (reduce)
 	for _, n := range []struct {
 		count int64
 		what  string
@@ -275,14 +275,14 @@ func statsText(s engine.Stats, width int) string {
 	}
 	b.WriteString(repl.Fold(fmt.Sprintf("%s; at most %s of data in main memory\n", head, bytesText(s.PeakBytes)), width))
 	times := func(what string, more ...string) *statsTable {
-		return &statsTable{rows: [][]string{append([]string{what, "tasks", "seconds", "mean"}, more...)}, drop: []int{5, 4, 2, 3}}
+		return &statsTable{rows: [][]string{append([]string{what, "tasks", "total", "mean"}, more...)}, drop: []int{5, 4, 2, 3}}
 	}
 	row := func(t *statsTable, name string, tasks int64, took time.Duration, more ...string) {
 		mean := ""
 		if tasks > 0 {
-			mean = fmt.Sprintf("%.4g ms", took.Seconds()*1e3/float64(tasks))
+			mean = durationText(took / time.Duration(tasks))
 		}
-		t.row(append([]string{name, fmt.Sprint(tasks), fmt.Sprintf("%.6f", took.Seconds()), mean}, more...)...)
+		t.row(append([]string{name, fmt.Sprint(tasks), durationText(took), mean}, more...)...)
 	}
 	var tables []*statsTable
 	if len(s.Codelets) > 0 {
@@ -354,16 +354,16 @@ func memoryText(s engine.Stats, width int) string {
 	}
 	b.WriteString(repl.Fold(notes, width))
 	if len(s.Buses) > 0 {
-		links := &statsTable{rows: [][]string{{"link", "copies", "seconds", "size"}}, drop: []int{1, 2}}
+		links := &statsTable{rows: [][]string{{"link", "copies", "total", "size"}}, drop: []int{1, 2}}
 		for _, l := range s.Buses {
-			links.row(linkText(l), fmt.Sprint(l.Copies), fmt.Sprintf("%.6f", l.Time.Seconds()), bytesText(l.Bytes))
+			links.row(linkText(l), fmt.Sprint(l.Copies), durationText(l.Time), bytesText(l.Bytes))
 		}
 		links.write(&b, width)
 	}
 	for _, n := range s.Nodes {
 		if n.Copying > 0 {
-			b.WriteString(repl.Fold(fmt.Sprintf("  %s: copies under way for %.6f seconds, kernels at the same time for %.1f %% of that\n",
-				n.Name, n.Copying.Seconds(), 100*n.Hidden.Seconds()/n.Copying.Seconds()), width))
+			b.WriteString(repl.Fold(fmt.Sprintf("  %s: copies under way for %s, kernels at the same time for %.1f %% of that\n",
+				n.Name, durationText(n.Copying), 100*n.Hidden.Seconds()/n.Copying.Seconds()), width))
 		}
 	}
 	return b.String()
@@ -529,6 +529,15 @@ func profileText(p *engine.Profile) string {
 	}
 	if p.Cancelled > 0 {
 		fmt.Fprintf(&b, ", %d cancelled", p.Cancelled)
+	}
+	added := int64(0)
+	for _, c := range p.Codelets {
+		if strings.HasPrefix(c.Name, "(") {
+			added += c.Tasks
+		}
+	}
+	if added > 0 {
+		fmt.Fprintf(&b, "; %d more than were inserted", added)
 	}
 	b.WriteString("\n")
 	each := func(d time.Duration, n int64) string { return durationText(d / time.Duration(max(n, 1))) }

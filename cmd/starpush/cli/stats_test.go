@@ -52,6 +52,18 @@ func TestProfileText(t *testing.T) {
 	}
 }
 
+// A profile says how many of its tasks the script has not inserted.
+func TestAddedTasks(t *testing.T) {
+	p := engine.Profile{Elapsed: time.Second, Done: 4, Codelets: []engine.CodeletProfile{{Name: "(reduce)", Tasks: 1}, {Name: "add", Tasks: 3}}}
+	if text := profileText(&p); !strings.HasPrefix(text, "profile of 1.00 s: 4 tasks done; 1 more than were inserted\n") {
+		t.Errorf("got\n%s", text)
+	}
+	s := engine.Stats{Submitted: 3, Done: 3}
+	if text := statsText(s, 0); !strings.HasPrefix(text, "3 inserted tasks: 3 done; at most") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // TestStatsWidth: the tables keep to the width of the terminal, and what matters most stays.
 func TestStatsWidth(t *testing.T) {
 	s := engine.Stats{Submitted: 40, Done: 40,
@@ -60,10 +72,10 @@ func TestStatsWidth(t *testing.T) {
 		Nodes:    []engine.NodeStat{{Name: "ram", PeakBytes: 64}, {Name: "sim 0", PeakBytes: 1 << 23, Copying: time.Second}},
 		Buses:    []engine.BusProfile{{From: "ram", To: "sim 0", Copies: 1, Bytes: 64}}}
 	for width, want := range map[int][]string{
-		0:  {"  codelet                       tasks      seconds           mean\n", "  memory                         peak    evictions        evicted      arrived       needed\n"},
-		80: {"  codelet                       tasks      seconds           mean\n", "  memory      peak  evictions  evicted  arrived   needed\n"},
-		40: {"  a_codelet_wit…     40  1.000000  25 ms\n", "  memory      peak  evicted  arrived\n", "  sim 0      8 MiB  0 bytes  0 bytes\n"},
-		28: {"  a_codelet_w…     40  25 ms\n", "  memory      peak  arrived\n"},
+		0:  {"  codelet                       tasks        total           mean\n", "  memory                         peak    evictions        evicted      arrived       needed\n"},
+		80: {"  codelet                       tasks        total           mean\n", "  memory      peak  evictions  evicted  arrived   needed\n"},
+		40: {"  a_codelet_wit…     40  1.00 s  25.0 ms\n", "  memory      peak  evicted  arrived\n", "  sim 0      8 MiB  0 bytes  0 bytes\n"},
+		30: {"  a_codelet_w…     40  25.0 ms\n", "  memory      peak  arrived\n"},
 	} {
 		text := statsText(s, width)
 		for line := range strings.Lines(text) {
@@ -89,17 +101,17 @@ func TestStatsRates(t *testing.T) {
 		Buses:    []engine.BusProfile{{From: "sim 0", To: "sim 0", Copies: 1, Bytes: 64}}}
 	text := statsText(s, 0)
 	for _, want := range []string{
-		"  codelet                       tasks      seconds           mean      GFLOP/s         GB/s\n",
-		"  gemm                              2     1.000000         500 ms         12.5        0.300\n",
-		"  set                               2     1.000000         500 ms            –          400\n",
+		"  codelet                       tasks        total           mean      GFLOP/s         GB/s\n",
+		"  gemm                              2       1.00 s         500 ms         12.5        0.300\n",
+		"  set                               2       1.00 s         500 ms            –          400\n",
 		"  within sim 0                      1 ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no line %q in\n%s", want, text)
 		}
 	}
-	if text := statsText(s, 48); !strings.Contains(text, "  gemm         2  1.000000  500 ms     12.5\n") {
-		t.Errorf("48 columns:\n%s", text)
+	if text := statsText(s, 44); !strings.Contains(text, "  gemm         2  1.00 s  500 ms     12.5\n") {
+		t.Errorf("44 columns:\n%s", text)
 	}
 	s.Codelets[0].Flops = 0
 	if text := statsText(s, 0); strings.Contains(text, "GFLOP/s") || !strings.Contains(text, "GB/s") {

@@ -49,7 +49,7 @@ func commandTable() []command {
 		{name: "trace", args: "start FILE|stop", doc: "record what runs, for ui.perfetto.dev", run: (*Shell).trace},
 		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks and copies", statement: true, run: (*Shell).time},
 		{name: "bench", args: "STATEMENT", doc: "times of ten runs of a statement, each with its tasks", statement: true, run: (*Shell).bench},
-		{name: "stats", args: "[reset]", doc: "tasks and seconds per codelet and worker; reset: count anew", run: (*Shell).stats},
+		{name: "stats", args: "[reset]", doc: "tasks and times per codelet and worker; reset: count anew", run: (*Shell).stats},
 		{name: "top", doc: "workers, tasks, memories and links as they are now, until a key is pressed", run: (*Shell).top},
 		{name: "jobs", doc: "tasks that have not ended", run: (*Shell).jobs},
 		{name: "cancel", doc: "drop the tasks that have not started", run: (*Shell).cancel},
