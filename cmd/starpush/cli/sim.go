@@ -158,6 +158,9 @@ func (o *simFlags) simPolicies() ([]string, error) {
 	all := strings.Fields(o.policies)
 	for _, p := range all {
 		if _, err := sched.Parse(p); err != nil {
+			if meant := blanksBetween(o.policies); meant != o.policies {
+				return nil, usagef("--policies: several policies are separated by blanks; write --policies '%s'", meant)
+			}
 			return nil, usagef("--policies: %v", err)
 		}
 	}
@@ -165,6 +168,22 @@ func (o *simFlags) simPolicies() ([]string, error) {
 		return nil, usagef("--policies has an empty value: give it names of policies, or all")
 	}
 	return all, nil
+}
+
+// blanksBetween returns a list of policies with blanks for the commas between them; those
+// between options stay.
+func blanksBetween(policies string) string {
+	parts := strings.Split(policies, ",")
+	text := parts[0]
+	for _, p := range parts[1:] {
+		name, _, _ := strings.Cut(strings.TrimSpace(p), ":")
+		if slices.Contains(sched.Names(), name) {
+			text += " " + strings.TrimSpace(p)
+		} else {
+			text += "," + p
+		}
+	}
+	return text
 }
 
 // simFile simulates a script.
