@@ -251,12 +251,26 @@ func (a *app) startRanks(ctx context.Context, n int64, script []byte, interactiv
 	stop := endOnSIGTERM(end)
 	given := offerStreams(cmd.Stdin)
 	stopForwarding := func() {}
+	over := make(chan struct{})
 	if given != nil {
 		given.prepare(cmd)
 		stopForwarding = given.forward(interactive, end)
+		go func() {
+			select {
+			case <-given.done:
+			case <-over:
+				return
+			}
+			select {
+			case <-over:
+			case <-time.After(lostWithin): // Open MPI's mpirun was seen to go on without any rank
+				cancel(errLauncher)
+			}
+		}()
 	}
 	restore := restorer(os.Stdin)
 	err = cmd.Run()
+	close(over)
 	stopForwarding()
 	stop()
 	if restore != nil {
@@ -282,6 +296,9 @@ func (a *app) startRanks(ctx context.Context, n int64, script []byte, interactiv
 	}
 	return err
 }
+
+// errLauncher is why a launcher is ended that goes on after rank 0.
+var errLauncher = errors.New("the launcher goes on although rank 0 has ended")
 
 // scriptFile returns a file without a name that has the text of a script.
 func scriptFile(script []byte) (*os.File, error) {

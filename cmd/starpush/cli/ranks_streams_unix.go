@@ -159,7 +159,14 @@ func takeStreams(path string) (end func(code int)) {
 		_ = unix.Close(fd)
 	}
 	_, _ = c.Write(binary.LittleEndian.AppendUint64(nil, uint64(os.Getpid())))
+	var ended atomic.Bool
+	go func() {
+		if _, err := c.Read(b); err != nil && !ended.Load() { // the command was killed: no process waits for this run
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+		}
+	}()
 	return func(code int) {
+		ended.Store(true)
 		_, _ = c.Write([]byte{byte(code)})
 		_ = c.Close()
 	}
