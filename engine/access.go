@@ -563,7 +563,7 @@ func (a *Access) lower(sub datamgr.Submission, p *datamgr.Handle, mode iface.Acc
 		return nil, &ModeError{Handle: p, Mode: mode, Other: -1, Message: text}
 	}
 	a.mu.Lock()
-	has, held, fetching := a.mu.mode, a.heldLocked(), a.mu.state == accessFetching
+	has, held, fetching, read := a.mu.mode, a.heldLocked(), a.mu.state == accessFetching, a.mu.readers > 0
 	a.mu.Unlock()
 	if mode == iface.NoMode && p == a.h {
 		return a.end(sub), nil
@@ -573,6 +573,9 @@ func (a *Access) lower(sub datamgr.Submission, p *datamgr.Handle, mode iface.Acc
 	}
 	if fetching {
 		return fail(describe(a.h) + " is being fetched; release parts of it afterwards")
+	}
+	if read {
+		return fail(describe(a.h) + " is being read by Rows; release parts of it afterwards")
 	}
 	holds, writes, some := a.hold.Holds(p)
 	if p == a.h { // what is left of it

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -946,6 +947,9 @@ func TestRowsHolds(t *testing.T) {
 		must(t, err)
 		j := rt.NewJob(context.Background(), JobOptions{})
 		x := ints(t, rt, make([]int64, 1))
+		v, err := rt.Partition(x, filter.Blocks(1))
+		must(t, err)
+		part := v.Parts[0]
 		a, err := j.AcquireWith(context.Background(), x, iface.R, AcquireOptions{OrderOnly: fetched != "by Acquire"})
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
@@ -954,6 +958,10 @@ func TestRowsHolds(t *testing.T) {
 		}
 		must(t, a.Rows(func(b *iface.Buffer) error {
 			return a.Rows(func(*iface.Buffer) error {
+				var wrong *ModeError
+				if err := a.ReleasePart(part, iface.NoMode); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "is being read by Rows") {
+					t.Errorf("ReleasePart while Rows reads: %v", err)
+				}
 				must(t, a.Release())
 				if got := iface.Slice[int64](b)[0]; got != 0 {
 					t.Errorf("data fetched %s was changed to %d while Rows read it", fetched, got)

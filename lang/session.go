@@ -345,7 +345,7 @@ func (s *Session) Close() error {
 	if s.closed || s.m == nil {
 		return nil
 	}
-	if s.ranks != nil && s.ranks.err != nil {
+	if s.ranks != nil && s.ranks.err != nil { // there is no rank to tell
 		s.closed = true
 		s.m.GiveUp(s.ranks.err)
 		return s.m.Close()

@@ -62,6 +62,7 @@ type answer struct {
 	Lost   []string
 }
 
+// Tags of the messages.
 const (
 	orderTag = iota
 	answerTag
@@ -88,7 +89,7 @@ func (e *RanksLostError) Error() string {
 // Unwrap returns Err.
 func (e *RanksLostError) Unwrap() error { return e.Err }
 
-// errNoDup is for a Comm that cannot be used for a session.
+// errNoDup is returned for a Comm that makes no others.
 var errNoDup = errors.New("lang: a session on several ranks needs messages of its own: Ranks must get a Comm that is a cluster.Duplicator, as those of cluster.OverMPI and cluster.Local are")
 
 // joinRanks makes the session one of several, if cfg has a Comm, and gives cfg the Comm of its job.
@@ -122,14 +123,17 @@ func (s *Session) follows() bool { return s.ranks != nil && s.ranks.orders.Rank(
 // together calls fn, and has all other ranks carry out o, which does the same. With ranks that can do nothing more together
 // afterwards it makes them begin anew.
 func (s *Session) together(ctx context.Context, o *order, fn func() error) error {
-	if s.ranks == nil {
+	switch {
+	case s.ranks == nil:
 		return fn()
-	}
-	if s.follows() {
+	case s.follows():
 		return ErrFollows
-	}
-	if s.ranks.err != nil {
+	case s.ranks.err != nil:
 		return s.ranks.err
+	case s.err != nil || s.m == nil: // the others have not begun to follow
+		return s.err
+	case s.closed:
+		return errors.New("lang: the session is closed")
 	}
 	if err := s.ranks.send(o); err != nil {
 		return err
@@ -215,8 +219,8 @@ func (s *Session) rejoin(why string) (names []string, err error) {
 	return names, err
 }
 
-// Follow does what the session of rank 0 does, on another rank, until that one is closed, and closes this one. The program's other
-// methods are those of rank 0. An error means that rank 0 cannot be heard any more.
+// Follow does what the session of rank 0 does, on another rank, until that one is closed, and closes this one. Other methods that
+// change or read data return ErrFollows here. An error means that rank 0 cannot be heard any more; then the program calls Close.
 func (s *Session) Follow(ctx context.Context) error {
 	if !s.follows() {
 		return errors.New("lang: Follow is for sessions with the option Ranks, on other ranks than 0")
@@ -226,12 +230,15 @@ func (s *Session) Follow(ctx context.Context) error {
 	}
 	for {
 		o, err := s.ranks.receive(ctx)
-		if err != nil {
+		if err == nil {
+			err = s.ranks.answer(s.carryOut(o))
+		}
+		if err != nil { // Close ends the session
+			s.ranks.err = err
 			return err
 		}
-		a := s.carryOut(o)
-		if err := s.ranks.answer(a); err != nil || o.Op == closeOp {
-			return err
+		if o.Op == closeOp {
+			return nil
 		}
 	}
 }

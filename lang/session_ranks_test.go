@@ -163,7 +163,9 @@ func TestSessionOnRanks(t *testing.T) {
 
 // TestSessionRejoins: an entry that is interrupted, or that one rank refuses, ends the data of a session on several ranks, which then goes on.
 func TestSessionRejoins(t *testing.T) {
+	var over *lang.Session
 	printed := leadSession(t, 3, func(s *lang.Session) {
+		over = s
 		eval := func(ctx context.Context, src string) error {
 			_, err := s.Eval(ctx, src)
 			return err
@@ -189,10 +191,17 @@ func TestSessionRejoins(t *testing.T) {
 				t.Errorf("the name x is known: %v", err)
 			}
 			ok("register z = vector[f64](4, fill = 2)")
+			ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+			lost("interrupted without tasks", eval(ctx, "while true { }"), "z")
+			cancel()
+			ok("register z = vector[f64](4, fill = 2)")
 			lost("refused", eval(context.Background(), fmt.Sprintf("insert picky(RW z) with rank = %d\nprint(z)", round)), "z")
 		}
 		ok("print(k)")
 	})
+	if err := over.Wait(context.Background()); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("Wait after Close: %v", err)
+	}
 	for r, text := range printed {
 		if text != "7\n" {
 			t.Errorf("rank %d printed %q", r, text)

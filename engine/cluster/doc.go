@@ -48,7 +48,8 @@ type Poller interface {
 // Duplicator is a Comm that makes others between the same ranks, whose messages are apart from its own.
 type Duplicator interface {
 	Comm
-	// Dup returns a new Comm. All ranks call it, in the same order if they do so several times.
+	// Dup returns a new Comm. All ranks call it, in the same order if they do so several times. With MPI there cannot be many, some thousands in all,
+	// as they are not given back before the end.
 	Dup(ctx context.Context) (Comm, error)
 }
 

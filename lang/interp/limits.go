@@ -277,12 +277,17 @@ func (m *Machine) exceeded(kind string, at position) {
 	panic(&raised{e})
 }
 
-// poll raises when the context of the running call has ended.
+// poll raises when the context of the running call has ended, or the ranks can do nothing more together.
 func (m *Machine) poll(at position) {
 	select {
 	case <-m.done:
 		m.raiseEnded(at)
 	default:
+	}
+	if m.ranks != nil {
+		if err := m.ranks.Err(); err != nil {
+			m.raiseEngine(err, at, nil)
+		}
 	}
 }
 

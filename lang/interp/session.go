@@ -113,6 +113,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		}
 		m.prog.names[name] = o
 	}
+	slices.SortFunc(ends, func(a, b *types.Object) int { return strings.Compare(a.Name, b.Name) }) // ranks end data in one order
 	if u.Last != nil {
 		m.prog.names["_"] = u.Last
 	}

@@ -126,6 +126,7 @@ type app struct {
 	read     readFiles     // for --watch
 	watching bool          // --watch hears signals
 	onRanks  bool          // this process is one of several ranks
+	rankEnds func(int)     // sends the exit status of rank 0 to the command that started it
 	help     checkedWriter // what cobra writes
 	restore  func()        // puts the terminal back, nil when nothing changed it
 	start    time.Time

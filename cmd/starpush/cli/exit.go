@@ -139,6 +139,16 @@ func diagnosticsOf(err error) lang.Diagnostics {
 // Signals: the first SIGINT or SIGTERM cancels in order, a second one ends the
 // process at once.
 
+// heard returns those of the signals that are not ignored: nohup and background jobs stay deaf to some.
+func heard(all ...os.Signal) (out []os.Signal) {
+	for _, s := range all {
+		if !signal.Ignored(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // withSignals is withSignals for a command, or nothing new where --watch has done it.
 func (a *app) withSignals(ctx context.Context) (context.Context, func()) {
 	if a.watching {
@@ -161,12 +171,7 @@ func withSignals(parent context.Context, onFirst func(*signalError), exit func(i
 // withLateSignals is withSignals, but SIGTERM has its effect after grace only.
 func withLateSignals(parent context.Context, grace time.Duration, onFirst func(*signalError), exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	var watch []os.Signal
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		if !signal.Ignored(s) { // nohup and background jobs stay deaf to it
-			watch = append(watch, s)
-		}
-	}
+	watch := heard(os.Interrupt, syscall.SIGTERM)
 	ch := make(chan os.Signal, 2)
 	if len(watch) > 0 {
 		signal.Notify(ch, watch...)

@@ -115,14 +115,19 @@ func (a *app) beRank(stdout *io.Writer) (end func(code int)) {
 	case launch.Rank > 0:
 		*stdout = io.Discard
 	case path != "" && launch.Rank == 0:
-		if e := takeStreams(path); e != nil {
-			end = e
-			a.exit = func(code int) {
-				e(code)
-				os.Exit(code)
-			}
+		e := takeStreams(path)
+		if e == nil {
+			fmt.Fprintln(os.Stderr, "starpush: rank 0 cannot reach the command that started it, as if it were on another machine; start the ranks with mpirun instead of --ranks")
+			os.Exit(exitFailed)
+		}
+		delete(a.env, streamsVariable)
+		end = e
+		a.exit = func(code int) {
+			e(code)
+			os.Exit(code)
 		}
 	}
+	a.rankEnds = end
 	return end
 }
 
@@ -191,6 +196,13 @@ func (a *app) leave(r *ranks, err error) error {
 			fmt.Fprintf(r.err, "starpush: rank %d: %v\n", r.world.Rank(), failed)
 			code = exitFailed
 		}
+		if r.world.Rank() == 0 { // Abort does not return
+			if err == nil {
+				err = status(code)
+			}
+			code = a.finish(nil, err)
+			a.rankEnds(code)
+		}
 		r.world.Abort(code)
 	}
 	return err
@@ -248,8 +260,8 @@ func (a *app) startRanks(ctx context.Context, n int64, script []byte, interactiv
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the ranks
 	cmd.WaitDelay = 10 * time.Second
 	end := func(s os.Signal) { cancel(&signalError{sig: s.(syscall.Signal)}) }
-	stop := endOnSIGTERM(end)
 	given := offerStreams(cmd.Stdin)
+	stop := endOnSignals(given == nil, end)
 	stopForwarding := func() {}
 	over := make(chan struct{})
 	if given != nil {
@@ -297,7 +309,7 @@ func (a *app) startRanks(ctx context.Context, n int64, script []byte, interactiv
 	return err
 }
 
-// errLauncher is why a launcher is ended that goes on after rank 0.
+// errLauncher is the cause when a launcher that outlives rank 0 is ended.
 var errLauncher = errors.New("the launcher goes on although rank 0 has ended")
 
 // scriptFile returns a file without a name that has the text of a script.
@@ -317,18 +329,29 @@ func scriptFile(script []byte) (*os.File, error) {
 	return f, nil
 }
 
-// endOnSIGTERM calls end when SIGTERM comes, until stop is called.
-func endOnSIGTERM(end func(os.Signal)) (stop func()) {
+// endOnSignals calls end when SIGTERM comes, or with interrupts when one comes for the second time, until stop is called.
+func endOnSignals(interrupts bool, end func(os.Signal)) (stop func()) {
 	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, syscall.SIGTERM)
+	watch := heard(syscall.SIGTERM)
+	if interrupts {
+		watch = heard(syscall.SIGTERM, os.Interrupt)
+	}
+	if len(watch) > 0 {
+		signal.Notify(ch, watch...)
+	}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		pressed := false
 		for {
 			select {
 			case <-done:
 				return
 			case s := <-ch:
+				if s == os.Interrupt && !pressed { // the launcher has heard it, too
+					pressed = true
+					continue
+				}
 				end(s)
 			}
 		}

@@ -63,6 +63,7 @@ func (s *streams) serve(stdin *os.File) {
 		return
 	}
 	defer c.Close()
+	s.listener.Close() // programs that rank 0 starts have the variable, too
 	if _, _, err := c.WriteMsgUnix([]byte{0}, unix.UnixRights(int(stdin.Fd()), 1, 2), nil); err != nil {
 		return
 	}
@@ -87,7 +88,7 @@ func (s *streams) prepare(cmd *exec.Cmd) {
 // forward passes signals of the terminal on to rank 0, until stop is called. A terminal that is gone ends the run.
 func (s *streams) forward(interactive bool, end func(os.Signal)) (stop func()) {
 	ch := make(chan os.Signal, 8)
-	signal.Notify(ch, os.Interrupt, syscall.SIGWINCH, syscall.SIGHUP)
+	signal.Notify(ch, heard(os.Interrupt, syscall.SIGWINCH, syscall.SIGHUP)...)
 	if interactive {
 		signal.Ignore(syscall.SIGTSTP) // a key of the prompt
 	}
@@ -157,10 +158,14 @@ func takeStreams(path string) (end func(code int)) {
 	for i, fd := range fds {
 		_ = unix.Dup2(fd, i)
 		_ = unix.Close(fd)
+		_ = unix.SetNonblock(i, false) // as another program may have left it; the files of this process do not expect it
 	}
+	_ = os.Unsetenv(streamsVariable)
 	_, _ = c.Write(binary.LittleEndian.AppendUint64(nil, uint64(os.Getpid())))
 	var ended atomic.Bool
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		if _, err := c.Read(b); err != nil && !ended.Load() { // the command was killed: no process waits for this run
 			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 		}
@@ -169,5 +174,6 @@ func takeStreams(path string) (end func(code int)) {
 		ended.Store(true)
 		_, _ = c.Write([]byte{byte(code)})
 		_ = c.Close()
+		<-over
 	}
 }

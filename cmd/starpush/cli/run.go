@@ -177,6 +177,20 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err := a.check(o); err != nil {
 		return err
 	}
+	saves, err := savesOf(o.save)
+	if err != nil {
+		return err
+	}
+	script := name
+	if len(o.code) > 0 || name == stdinName {
+		script = ""
+	}
+	if err := checkOutputs(script, o.outputs(saves)...); err != nil { // before there are ranks, as rank 0 alone writes them
+		return err
+	}
+	if err := checkInputs(o.data, o.outputs(saves)...); err != nil {
+		return err
+	}
 	if o.ranks > 1 {
 		if name != stdinName { // else it has been read
 			src = nil
@@ -192,25 +206,11 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 			return a.leave(ranks, err)
 		}
 	}
-	return a.leave(ranks, a.runHere(ctx, o, ranks, name, src))
+	return a.leave(ranks, a.runHere(ctx, o, ranks, name, src, saves))
 }
 
 // runHere is runSource for this process, which may be a rank.
-func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name string, src []byte) error {
-	saves, err := savesOf(o.save)
-	if err != nil {
-		return err
-	}
-	script := name
-	if len(o.code) > 0 || name == stdinName {
-		script = ""
-	}
-	if err := checkOutputs(script, o.outputs(saves)...); err != nil {
-		return err
-	}
-	if err := checkInputs(o.data, o.outputs(saves)...); err != nil {
-		return err
-	}
+func (a *app) runHere(ctx context.Context, o *runFlags, ranks *ranks, name string, src []byte, saves []save) error {
 	o.warningFlags.used = nil
 	for _, s := range saves {
 		o.warningFlags.used = append(o.warningFlags.used, s.name)
