@@ -25,6 +25,11 @@ func picky() *lang.Codelet {
 	return c
 }
 
+// rankOf returns the runtime of one rank in this process, and a compiler for files in dir.
+func rankOf(dir string, codelets ...*lang.Codelet) (*engine.Runtime, *lang.Compiler) {
+	return lang.Must(engine.New(engine.Options{Workers: 2})), lang.Must(lang.NewCompiler(lang.Config{Files: lang.Dir(dir), Codelets: codelets}))
+}
+
 // onRanks runs a script on some ranks in this process, with options for each, and returns what each printed and how it ended.
 func onRanks(t *testing.T, n int, dir, src string, more ...func(rank int) lang.Option) (printed []string, errs []error) {
 	t.Helper()
@@ -32,17 +37,8 @@ func onRanks(t *testing.T, n int, dir, src string, more ...func(rank int) lang.O
 	var group sync.WaitGroup
 	for r, end := range cluster.Local(n) {
 		group.Go(func() {
-			rt, err := engine.New(engine.Options{Workers: 2})
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			rt, c := rankOf(dir, picky())
 			defer rt.Close()
-			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir), Codelets: []*lang.Codelet{picky()}})
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			p, diags := c.Compile(context.Background(), "t.spu", []byte(src))
 			if err := diags.Err(); err != nil {
 				errs[r] = err

@@ -15,7 +15,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/cluster"
 	"github.com/starpush/starpush/lang"
 )
@@ -28,17 +27,8 @@ func leadSession(t *testing.T, n int, fn func(*lang.Session)) (printed []string)
 	var group sync.WaitGroup
 	for r, end := range cluster.Local(n) {
 		group.Go(func() {
-			rt, err := engine.New(engine.Options{Workers: 2})
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			rt, c := rankOf(dir, picky(), slowly())
 			defer rt.Close()
-			c, err := lang.NewCompiler(lang.Config{Files: lang.Dir(dir), Codelets: []*lang.Codelet{picky(), slowly()}})
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			var out bytes.Buffer
 			s := c.NewSession(rt, lang.Stdout(&out), lang.Ranks(end))
 			switch {
